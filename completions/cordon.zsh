@@ -24,6 +24,7 @@ _cordon_commands=(
 	'request:ask for more, from inside a sandbox'
 	'apply-patch:change files as a patch says'
 	'escalate:have a command run outside, from inside a sandbox'
+	'setup:put Cordon beneath a coding agent'
 	'mcp:serve files and commands to an agent, over MCP'
 	'proxy:run the filtering proxy for programs outside a sandbox'
 	'help:show help for cordon, or for one command'
@@ -255,7 +256,7 @@ _cordon_options() {
 	approvals)
 		options=(
 			'--session[use and keep the grants of the session NAME]:name:'
-			'--yes[end all without being asked]'
+			'--yes[do it without being asked]'
 			'--json[print JSON, also for errors]'
 			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
 			'-h[print a short help]'
@@ -305,6 +306,24 @@ _cordon_options() {
 	escalate)
 		options=(
 			'--reason[say why, for the person who decides]:text:'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	setup)
+		options=(
+			'(-C --cd)'{-C,--cd}'[use DIR as the working directory]:dir:_directories'
+			'--dry-run[show what would be done, and do nothing]'
+			'--system[for all users of this system]'
+			'--user[for this user (the default)]'
+			'--project[for the project in the working directory]'
+			'--partial[be content with what does not cover every command]'
+			'--check[answer yes or no: do the agent'\''s commands run in Cordon?]'
+			'--undo[put back every file as it was]'
+			'--inside[answer yes or no: is this process in a sandbox of Cordon?]'
+			'--yes[do it without being asked]'
 			'--json[print JSON, also for errors]'
 			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
 			'-h[print a short help]'

@@ -496,6 +496,44 @@ struct cordon_doctor_options {
 CORDON_API int cordon_doctor(const struct cordon_doctor_options *options, cordon_report **report,
 			     cordon_error **error);
 
+/* ---- Beneath an agent --------------------------------------------------------- */
+
+enum {
+	CORDON_SETUP_SYSTEM = 1,  /* for all users, instead of this one */
+	CORDON_SETUP_PROJECT = 2, /* for the project in the working directory */
+	CORDON_SETUP_PARTIAL = 4, /* also what does not cover every command */
+	CORDON_SETUP_DRY_RUN = 8, /* change nothing */
+	CORDON_SETUP_CHECK = 16,  /* is Cordon there? The report has an error if not */
+	CORDON_SETUP_UNDO = 32,	  /* put everything back */
+	CORDON_SETUP_INSIDE = 64  /* is this process in a sandbox of Cordon's? Likewise */
+};
+
+/* Shows `text` to a person, who says whether it is to be done: not 0. */
+typedef int cordon_confirm_fn(void *user, const char *text);
+
+struct cordon_setup_options {
+	uint64_t size; /* sizeof(struct cordon_setup_options) */
+
+	/* Whose configuration, and which working directory; NULL: all defaults. */
+	const struct cordon_load_options *load;
+
+	const char *agent; /* "claude", ...; NULL: the report lists the agents */
+	uint64_t flags;	   /* CORDON_SETUP_* */
+
+	cordon_confirm_fn *confirm; /* asked once before anything is changed; NULL: yes */
+	void *user;		    /* passed to it */
+};
+
+/*
+ * Puts Cordon beneath the shell of a coding agent by settings or a script that starts it, checks that it is
+ * there, or takes it away again. Settings keep every byte but what is set. A file that another program
+ * changes meanwhile, or has changed before an undo, is cause "file_changed", and left as it is.
+ * CORDON_E_ARGUMENT, _NOTFOUND (the agent, or a program), _POLICY, _SYNTAX (settings that can't be read),
+ * _SYS, _LIMIT, _NOMEM.
+ */
+CORDON_API int cordon_setup(const struct cordon_setup_options *options, cordon_report **report,
+			    cordon_error **error);
+
 /* ---- The audit log ---------------------------------------------------------- */
 
 enum {

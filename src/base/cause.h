@@ -126,6 +126,8 @@
 	X(HOME_UNKNOWN, POLICY, "home_unknown", "The home directory is not known.")                \
 	X(FILE_UNTRUSTED, POLICY, "file_untrusted",                                                \
 	  "A file has the wrong owner, permissions or type.")                                      \
+	X(FILE_CHANGED, POLICY, "file_changed",                                                    \
+	  "Another program changed a file that Cordon was to replace or put back.")                \
 	X(LINK_LOOP, POLICY, "link_loop", "A path leads through too many symbolic links.")         \
 	X(PATH_LOCKED, POLICY, "path_locked",                                                      \
 	  "A directory that must be searched is closed to its own user.")                          \

@@ -148,7 +148,7 @@ static bool take_option(struct args *args, const struct option *option, const ch
 		complain_usage(args, "--%s '%s' %s", option->name, value, fault);
 		return false;
 	}
-	args->seen |= OPT_BIT(option - options);
+	args->seen[option - options] = true;
 	switch (option->value.kind) {
 	case VALUE_TEXT:
 		return set_text(args, option, place, value);
@@ -292,9 +292,9 @@ static bool check_options(const struct args *args)
  */
 static bool expand_full_auto(struct args *args)
 {
-	const option_set opening = OPT_BIT(OPT_ALLOW_HOST) | OPT_BIT(OPT_DENY_HOST) |
-				   OPT_BIT(OPT_ALLOW_SOCKET) | OPT_BIT(OPT_PUBLISH) |
-				   OPT_BIT(OPT_HOST_PORT);
+	const bool opens = args_have(args, OPT_ALLOW_HOST) || args_have(args, OPT_DENY_HOST) ||
+			   args_have(args, OPT_ALLOW_SOCKET) || args_have(args, OPT_PUBLISH) ||
+			   args_have(args, OPT_HOST_PORT);
 
 	if (!args_have(args, OPT_FULL_AUTO))
 		return true;
@@ -307,7 +307,7 @@ static bool expand_full_auto(struct args *args)
 	else {
 		args->load.mode = "workspace-write";
 		if (!args->load.network)
-			args->load.network = args->seen & opening ? "managed" : "off";
+			args->load.network = opens ? "managed" : "off";
 		return true;
 	}
 	return false;
@@ -345,7 +345,7 @@ bool args_parse(struct args *args, int argc, char **argv)
 	args->load.size = sizeof(args->load);
 	args->run.size = sizeof(args->run);
 	if (has_json(argc, argv))
-		args->seen |= OPT_BIT(OPT_JSON);
+		args->seen[OPT_JSON] = true;
 	while (words.at < words.count) {
 		const char *word = words.items[words.at];
 

@@ -30,10 +30,6 @@ enum { EXIT_NO = 1, EXIT_CORDON = 125 };
 
 /* ---- Commands and options ---------------------------------------------------- */
 
-typedef uint64_t option_set;
-#define OPT_BIT(id) (UINT64_C(1) << (id))
-_Static_assert(OPTION_COUNT <= 64, "a set has a bit for every option");
-
 /* "-PNAME", "--profile=NAME" -> the option, or NULL; `*value` is NULL when the word has none. */
 const struct option *option_find(const char *word, const char **value);
 
@@ -78,7 +74,7 @@ struct args {
 	char **words;  /* of a command to run, NULL behind the last; or NULL */
 	struct cordon_load_options load;
 	struct cordon_run_options run; /* only what options set */
-	option_set seen;	       /* OPT_BIT of every option given */
+	bool seen[OPTION_COUNT];       /* by enum option_id: whether it was given */
 	size_t feature_bytes;
 	const char *operands[MAX_OPERANDS];
 	const char *texts[OPTION_COUNT]; /* of OWN_TEXT */
@@ -90,7 +86,7 @@ struct args {
 
 static inline bool args_have(const struct args *args, enum option_id id)
 {
-	return (args->seen & OPT_BIT(id)) != 0;
+	return args->seen[id];
 }
 
 /* The value of an option that only the program has; NULL: it was not given. */

@@ -38,6 +38,8 @@
 	X(APPLY_PATCH, apply_patch, "[PATCH]", 1, "", "change files as a patch says")              \
 	X(ESCALATE, escalate, "[--] COMMAND [ARG...]", OPERANDS_ARE_A_COMMAND, "command",          \
 	  "have a command run outside, from inside a sandbox")                                     \
+	X(SETUP, setup, "[AGENT]", 1, "claude codex copilot gemini opencode pi qwen",              \
+	  "put Cordon beneath a coding agent")                                                     \
 	X(MCP, mcp, "", 0, "", "serve files and commands to an agent, over MCP")                   \
 	X(PROXY, proxy, "", 0, "", "run the filtering proxy for programs outside a sandbox")       \
 	X(HELP, help, "[COMMAND]", 1, "commands", "show help for cordon, or for one command")      \
@@ -72,9 +74,10 @@
 #define FOR_HOSTS     (FOR_POLICY | ONLY(PROXY))
 #define FOR_CONFIG    (FOR_HOSTS | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR))
 #define FOR_LISTS     (ONLY(PROXY) | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR) | ONLY(INIT))
+#define FOR_KEPT      (ONLY(AUDIT) | ONLY(APPROVALS) | ONLY(SETUP))
 #define FOR_INSIDE    (ONLY(REQUEST) | ONLY(ESCALATE))
 /* Not MCP: the answers of a server are JSON of its own. */
-#define FOR_JSON   (FOR_QUESTIONS | FOR_LISTS | ONLY(AUDIT) | ONLY(APPROVALS) | FOR_INSIDE)
+#define FOR_JSON   (FOR_QUESTIONS | FOR_LISTS | FOR_KEPT | FOR_INSIDE)
 #define FOR_OUTPUT (FOR_JSON | ONLY(MCP))
 #define FOR_ALL	   UINT32_MAX
 #define FOR_NONE   UINT32_C(0) /* before any command */
@@ -104,8 +107,8 @@
 	  "read-only, workspace-write or danger-full-access")                                      \
 	X(FULL_AUTO, POLICY, FOR_POLICY, OWN_SWITCH, 0, "full-auto", NULL, "",                     \
 	  "same as --mode workspace-write --network off")                                          \
-	X(DIRECTORY, POLICY, FOR_CONFIG, TEXT(load, directory), 'C', "cd", "DIR", "directories",   \
-	  "use DIR as the working directory")                                                      \
+	X(DIRECTORY, POLICY, FOR_CONFIG | ONLY(SETUP), TEXT(load, directory), 'C', "cd", "DIR",    \
+	  "directories", "use DIR as the working directory")                                       \
 	X(WORKSPACE, POLICY, FOR_CONFIG, TEXT(load, workspace), 0, "workspace", "DIR",             \
 	  "directories", "use DIR as the workspace")                                               \
 	X(CONFIG_FILE, POLICY, FOR_CONFIG, TEXT(load, config_file), 0, "config-file", "FILE",      \
@@ -167,8 +170,8 @@
 	  "kill the command after TIME: 90, 250ms, 5m, 1h")                                        \
 	X(ENV, RUN, FOR_RUN, WORDS(run, set_environment), 0, "env", "NAME[=VALUE]", "variables",   \
 	  "set NAME, or pass on a withheld one")                                                   \
-	X(DRY_RUN, RUN, FOR_RUN | ONLY(APPLY_PATCH), OWN_SWITCH, 0, "dry-run", NULL, "",           \
-	  "show what would be done, and do nothing")                                               \
+	X(DRY_RUN, RUN, FOR_RUN | ONLY(APPLY_PATCH) | ONLY(SETUP), OWN_SWITCH, 0, "dry-run", NULL, \
+	  "", "show what would be done, and do nothing")                                           \
 	X(REPORT, RUN, FOR_RUN, OWN_TEXT, 0, "report", "FILE", "files",                            \
 	  "write a JSON report to FILE; '-' is stdout")                                            \
 	X(LOG_DENIALS, RUN, FOR_RUN, FLAG(run, CORDON_RUN_LOG_DENIALS), 0, "log-denials", NULL,    \
@@ -211,8 +214,22 @@
 	  "start at TIME: 90s, 10m or 2h ago, or a date")                                          \
 	X(ROOT, COMMAND, ONLY(MCP), OWN_WORDS, 0, "root", "DIR", "directories",                    \
 	  "open the project DIR as well")                                                          \
-	X(YES, COMMAND, ONLY(APPROVALS), OWN_SWITCH, 0, "yes", NULL, "",                           \
-	  "end all without being asked")                                                           \
+	X(SYSTEM, COMMAND, ONLY(SETUP), OWN_SWITCH, 0, "system", NULL, "",                         \
+	  "for all users of this system")                                                          \
+	X(USER, COMMAND, ONLY(SETUP), OWN_SWITCH, 0, "user", NULL, "",                             \
+	  "for this user (the default)")                                                           \
+	X(PROJECT, COMMAND, ONLY(SETUP), OWN_SWITCH, 0, "project", NULL, "",                       \
+	  "for the project in the working directory")                                              \
+	X(PARTIAL, COMMAND, ONLY(SETUP), OWN_SWITCH, 0, "partial", NULL, "",                       \
+	  "be content with what does not cover every command")                                     \
+	X(SETUP_CHECK, COMMAND, ONLY(SETUP), OWN_SWITCH, 0, "check", NULL, "",                     \
+	  "answer yes or no: do the agent's commands run in Cordon?")                              \
+	X(UNDO, COMMAND, ONLY(SETUP), OWN_SWITCH, 0, "undo", NULL, "",                             \
+	  "put back every file as it was")                                                         \
+	X(INSIDE, COMMAND, ONLY(SETUP), OWN_SWITCH, 0, "inside", NULL, "",                         \
+	  "answer yes or no: is this process in a sandbox of Cordon?")                             \
+	X(YES, COMMAND, ONLY(APPROVALS) | ONLY(SETUP), OWN_SWITCH, 0, "yes", NULL, "",             \
+	  "do it without being asked")                                                             \
 	X(JSON, OUTPUT, FOR_JSON, OWN_SWITCH, 0, "json", NULL, "", "print JSON, also for errors")  \
 	X(QUIET, OUTPUT, FOR_OUTPUT, FLAG(run, CORDON_RUN_QUIET), 'q', "quiet", NULL, "",          \
 	  "print only the answer, no warnings or advice")                                          \

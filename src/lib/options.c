@@ -16,7 +16,8 @@ _Static_assert(sizeof(struct cordon_answer) == 6 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_doctor_options) == 6 * sizeof(uint64_t),
 	       "no padding, no narrow member");
-
+_Static_assert(sizeof(struct cordon_setup_options) == 6 * sizeof(uint64_t),
+	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_proxy_options) == 5 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_mcp_options) == 8 * sizeof(uint64_t),
@@ -99,6 +100,12 @@ int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_do
 			struct err *e)
 {
 	return read_struct(in, out, sizeof(*out), "cordon_doctor_options", e);
+}
+
+int options_read_setup(const struct cordon_setup_options *in, struct cordon_setup_options *out,
+		       struct err *e)
+{
+	return read_struct(in, out, sizeof(*out), "cordon_setup_options", e);
 }
 
 int options_read_answer(const struct cordon_answer *in, struct cordon_answer *out, struct err *e)

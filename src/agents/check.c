@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether Cordon is beneath an agent: what setup has put there, what could override it, and a command that goes
+ * the agent's way. SECURITY: that the command is inside is proven by the answer of the supervisor alone: a
+ * variable says what somebody has set.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "agents/json_edit.h"
+#include "agents/setup.h"
+#include "backend/inside.h"
+#include "base/utf8.h"
+#include "os/child.h"
+#include "os/fd.h"
+#include "os/local_socket.h"
+#include "os/os.h"
+#include "os/program.h"
+#include "os/streams.h"
+#include "report/request.h"
+
+#define SHOWN(s) utf8_show((s), (char[512]){ 0 }, 512)
+
+enum {
+	OUTPUT_MAX_BYTES = 1 << 20,
+	PROBE_PATIENCE_MS = 60000,
+};
+
+/* ---- The answer of the supervisor ----------------------------------------------------------------- */
+
+int setup_prove(struct arena *a, struct proof *out, struct err *e)
+{
+	scoped_buf answer = BUF_INIT(REQUEST_MESSAGE_MAX);
+	const struct json *root;
+	int r = local_socket_talk(INSIDE_SOCKET, STR("{\"type\": \"hello\"}"), &answer);
+
+	*out = (struct proof){ .is_inside = false };
+	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -ECONNREFUSED)
+		return 0;
+	if (r < 0)
+		return request_fail_talk(r, e);
+	if (request_read(a, buf_str(&answer), &root, e) < 0)
+		return err_result(e);
+	*out = (struct proof){ .is_inside = str_is(value_str(root, "type"), "hello"),
+			       .run = value_str(root, "run"),
+			       .profile = value_str(root, "profile"),
+			       .backend = value_str(root, "backend") };
+	return 0;
+}
+
+/* ---- Problems -------------------------------------------------------------------------------------- */
+
+static int add_problem(struct setup *s, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+static int add_problem(struct setup *s, struct err *e, const char *fmt, ...)
+{
+	struct str *problem = VEC_PUSH(s->a, &s->problems, e);
+	char text[2048];
+	va_list args;
+
+	if (!problem)
+		return err_result(e);
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return arena_copy(s->a, str_of(text), problem, e);
+}
+
+static int check_pieces(struct setup *s, struct err *e)
+{
+	for (size_t i = 0; i < s->changes.count; i++) {
+		const struct change *c = &s->changes.items[i];
+
+		if (!change_is_needed(c) || c->may_stay)
+			continue;
+		if (add_problem(s, e,
+				c->was.is_there ? "'%s' is not as 'cordon setup' makes it"
+						: "'%s' is missing",
+				SHOWN(c->was.path)) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+/* The value that the way sets: a rival with the same one does no harm. */
+static bool is_ours(const struct setup *s, const struct agent_rival *rival,
+		    const struct json *value)
+{
+	for (size_t i = 0; i < AGENT_MAX_PIECES && s->way->pieces[i].kind == PIECE_JSON; i++) {
+		scoped_buf wanted = BUF_INIT(PATH_MAX_BYTES);
+		scoped_buf found = BUF_INIT(CHANGE_MAX_BYTES);
+		const struct agent_piece *piece = &s->way->pieces[i];
+
+		(void)rival;
+		piece->write(&wanted, &s->places);
+		if (value->type == JSON_STRING)
+			utf8_add_quoted(&found, value->string, false);
+		if (found.len && str_eq(buf_str(&wanted), buf_str(&found)))
+			return true;
+	}
+	return false;
+}
+
+/* What can't be read counts as well: the agent may read it in another way. */
+static int check_rival(struct setup *s, const struct agent_rival *rival, struct err *e)
+{
+	struct err unread = ERR_INIT;
+	const struct json *root = NULL, *value;
+	struct str path, text;
+	struct os_seen seen;
+	size_t count = 0;
+
+	while (count < COUNT_OF(rival->names) && rival->names[count])
+		count++;
+	if (rival->rank <= s->way->rank)
+		return 0;
+	if (setup_find_place(s, rival->place, &path, e) < 0)
+		return err_result(e);
+	if (os_read_file(s->a, path, CHANGE_MAX_BYTES, &text, &seen, &unread) == 0) {
+		if (!seen.is_there)
+			return 0;
+		root = jsonc_parse(s->a, text, &unread);
+	}
+	if (!root)
+		return add_problem(s, e, "'%s' can't be looked at: %s", SHOWN(path), unread.text);
+	value = jsonc_find(root, rival->names, count);
+	if (!value || is_ours(s, rival, value))
+		return 0;
+	return add_problem(s, e, "'%s' overrides it with its own \"%s\"", SHOWN(path),
+			   rival->names[count - 1]);
+}
+
+/* Who sets it means to have a sandbox by it, and has none. */
+static int check_variable(struct setup *s, struct err *e)
+{
+	const char *name = s->agent->variable;
+	const char *value = name ? os_environment_find(s->in.environment, name) : NULL;
+	struct str rest = str_of(value ? value : "");
+
+	if (!rest.len)
+		return 0;
+	for (; rest.len; rest = str_from(rest, 1))
+		if (str_has_prefix(rest, str_of(s->agent->word)))
+			return 0;
+	return add_problem(s, e, "%s ignores the variable %s, because '%s' has no \"%s\" in it",
+			   s->agent->title, name, SHOWN(str_of(value)), s->agent->word);
+}
+
+/* ---- The probe ----------------------------------------------------------------------------------------- */
+
+/* All that it prints, until it ends. */
+static int read_all(int fd, int helper, struct buf *out)
+{
+	char part[4096];
+
+	for (;;) {
+		ssize_t n = os_read_output(fd, part, sizeof(part));
+
+		if (n > 0)
+			buf_add(out, (struct str){ part, (size_t)n });
+		else if (n == 0)
+			return 0;
+		else if (n != -EAGAIN)
+			return (int)n;
+		else if (!os_await_child(fd, helper, PROBE_PATIENCE_MS))
+			return 0;
+		else if (os_count_output(fd) == 0 && n == -EAGAIN)
+			return -ETIMEDOUT;
+	}
+}
+
+static int run_script(const char *const *argv, const char *const *environment, struct buf *out,
+		      struct err *e)
+{
+	struct os_program program = { .argv = argv, .environment = environment };
+	scoped_fd nothing = os_open_null(), output = -1, write_end = -1, file = -1, helper = -1;
+	char start[8], real[PATH_MAX_BYTES];
+	int r;
+
+	if (!os_real_path("/bin/sh", real))
+		return FAIL(e, ERR_NOTFOUND, "there is no /bin/sh");
+	file = os_program_open(real, start, sizeof(start));
+	if (file < 0 || nothing < 0)
+		return FAIL_SYS(e, file < 0 ? -file : -nothing, "can't start /bin/sh");
+	r = os_open_output(&output, &write_end);
+	program.file = file;
+	program.stdio[0] = nothing;
+	program.stdio[1] = program.stdio[2] = write_end;
+	if (r == 0)
+		r = os_program_start(&program, &helper);
+	if (r < 0)
+		return FAIL_START(e, -r, "can't start /bin/sh");
+	fd_close(&write_end);
+	r = read_all(output, helper, out);
+	os_program_kill(helper);
+	(void)os_reap(helper);
+	return r < 0 && r != -ETIMEDOUT ? FAIL_SYS(e, -r, "can't read what the probe prints") : 0;
+}
+
+/* Behind `word` up to one of the bytes that no name has; false: it is not there. */
+static bool take_behind(struct str text, struct str word, struct str *out)
+{
+	for (; text.len >= word.len; text = str_from(text, 1)) {
+		size_t len = 0;
+
+		if (!str_has_prefix(text, word))
+			continue;
+		text = str_from(text, word.len);
+		while (len < text.len && !strchr(",\"\\ \r\n", text.p[len]))
+			len++;
+		*out = str_first(text, len);
+		return len > 0;
+	}
+	return false;
+}
+
+/* As setup_print() prints it for --inside, perhaps within JSON. */
+static bool take_proof(struct str text, struct proof *out)
+{
+	out->is_inside = take_behind(text, STR("inside: run "), &out->run) &&
+			 take_behind(text, STR(", profile "), &out->profile) &&
+			 take_behind(text, STR(", backend "), &out->backend);
+	return out->is_inside;
+}
+
+/* Its directory is made and removed here: the script may be killed. */
+static const char prelude[] =
+	"cd \"$0\" || exit 125\n"
+	"set -- \"$1\" \"$2\" \"$3\" \"$4\" \"$(mktemp -d)\" \"$5\" || exit 125\n"
+	"[ -d \"$5\" ] || exit 125\n"
+	"trap 'rm -rf \"$5\"' EXIT\n";
+
+static int find_start(struct setup *s, struct str *out, struct err *e)
+{
+	if (!s->way->start)
+		return setup_find_program(s, s->agent->program, out, e);
+	return setup_find_place(s, s->way->pieces[0].place, out, e);
+}
+
+static int run_probe(struct setup *s, struct err *e)
+{
+	scoped_buf output = BUF_INIT(OUTPUT_MAX_BYTES);
+	struct str start, script, command, text;
+
+	if (find_start(s, &start, e) < 0 ||
+	    arena_printf(s->a, &script, e, "%s%s", prelude, s->way->probe) < 0 ||
+	    arena_printf(s->a, &command, e, "%.*s setup --inside", (int)s->places.cordon.len,
+			 s->places.cordon.p) < 0)
+		return err_result(e);
+	{
+		const char *const argv[] = { "sh",
+					     "-c",
+					     script.p,
+					     s->places.project.p,
+					     start.p,
+					     command.p,
+					     s->places.shell.p,
+					     s->places.private.p,
+					     s->places.cordon.p,
+					     NULL };
+
+		if (run_script(argv, s->in.environment, &output, e) < 0)
+			return err_result(e);
+	}
+	if (arena_copy(s->a, buf_str(&output), &text, e) < 0)
+		return err_result(e);
+	if (take_proof(text, &s->proof))
+		return 0;
+	if (take_behind(text, STR("outside: "), &command))
+		return add_problem(s, e, "a command that went the way of %s's shell ran outside",
+				   s->agent->title);
+	return add_problem(s, e, "a command that went the way of %s's shell did not answer: %s",
+			   s->agent->title, SHOWN(str_first(text, MIN_OF(text.len, (size_t)400))));
+}
+
+int setup_check(struct setup *s, struct err *e)
+{
+	if (check_pieces(s, e) < 0 || check_variable(s, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; i < AGENT_MAX_RIVALS && s->agent->rivals[i].place; i++)
+		if (check_rival(s, &s->agent->rivals[i], e) < 0)
+			return err_result(e);
+	return run_probe(s, e);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of cordon_setup() share. */
+#pragma once
+
+#include "agents/agents.h"
+#include "agents/change.h"
+#include "lib/lib.h"
+#include "report/report.h"
+
+enum setup_action { SETUP_LIST, SETUP_PLAN, SETUP_DO, SETUP_CHECK, SETUP_UNDO, SETUP_PROVE };
+
+/* What a supervisor has answered. */
+struct proof {
+	bool is_inside;
+	struct str run, profile, backend;
+};
+
+struct setup {
+	struct arena *a;
+	const struct cordon_setup_options *options;
+	struct inputs in;
+	struct agent_places places;
+	enum setup_action action;
+	enum agent_scope scope;
+	const struct agent *agent;   /* NULL: none was named */
+	const struct agent_way *way; /* NULL for SETUP_LIST, SETUP_UNDO and SETUP_PROVE */
+	struct str journal;	     /* its path */
+	struct change_list changes;
+	VEC(struct str) problems;
+	bool is_done, is_refused;
+	struct proof proof;
+};
+
+/* The absolute form of a place of the table. */
+int setup_find_place(struct setup *s, const char *place, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* The program in PATH; "": it is not there. */
+int setup_find_program(struct setup *s, const char *name, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* plan.c: what has to be changed for the way. */
+int setup_plan(struct setup *s, struct err *e) MUST_CHECK NONNULL;
+
+/* check.c: fills `problems` and `proof`; of a plan that was made. */
+int setup_check(struct setup *s, struct err *e) MUST_CHECK NONNULL;
+/* Whether a supervisor answers this process. */
+int setup_prove(struct arena *a, struct proof *out, struct err *e) MUST_CHECK NONNULL;
+
+/* show.c */
+void setup_print(struct page *page, const void *data);
+void setup_describe(struct json_writer *w, const void *data);

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What cordon_setup() says. The lines of files are for the person at the terminal alone: settings have keys
+ * in them, so JSON names only what is set.
+ */
+#include "agents/diff.h"
+#include "agents/setup.h"
+
+static const char *const action_names[] = {
+	[SETUP_LIST] = "list",	 [SETUP_PLAN] = "plan", [SETUP_DO] = "setup",
+	[SETUP_CHECK] = "check", [SETUP_UNDO] = "undo", [SETUP_PROVE] = "inside",
+};
+
+static bool is_covered(const struct setup *s)
+{
+	return (s->action == SETUP_CHECK || s->action == SETUP_DO) && s->proof.is_inside &&
+	       !s->problems.count && !s->way->gap;
+}
+
+/* ---- Text ----------------------------------------------------------------------------------------- */
+
+/* A tab is none that could move anything on a terminal. */
+static void print_line(struct page *p, struct str line)
+{
+	while (line.len) {
+		size_t at = str_find(line, '\t');
+
+		page_str(p, str_first(line, at));
+		if (at < line.len)
+			page_text(p, "    ");
+		line = str_from(line, at + 1);
+	}
+	page_line(p);
+}
+
+static void print_diff(struct page *p, struct arena *a, const struct change *c)
+{
+	struct err e = ERR_INIT;
+	struct diff diff;
+
+	if (diff_find(a, c->was.text, c->removes ? STR_EMPTY : c->text, &diff, &e) < 0) {
+		page_text(p, "  (too long to be shown)\n");
+		return;
+	}
+	for (size_t i = 0; i < diff.count; i++) {
+		const struct diff_line *line = &diff.items[i];
+
+		if (line->mark == '@') {
+			page_style(p, STYLE_FAINT, "  ...");
+			page_line(p);
+			continue;
+		}
+		page_style(p,
+			   line->mark == '+'   ? STYLE_GOOD
+			   : line->mark == '-' ? STYLE_BAD
+					       : STYLE_PLAIN,
+			   "  %c ", line->mark);
+		print_line(p, line->text);
+	}
+}
+
+static bool print_changes(struct page *p, const struct setup *s)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < s->changes.count; i++) {
+		const struct change *c = &s->changes.items[i];
+
+		if (!change_is_needed(c))
+			continue;
+		has_any = true;
+		page_style(p, STYLE_TITLE, "%s",
+			   c->removes	     ? "remove "
+			   : c->was.is_there ? "change "
+					     : "create ");
+		page_str(p, c->was.path);
+		page_line(p);
+		if (!p->is_brief)
+			print_diff(p, s->a, c);
+	}
+	return has_any;
+}
+
+static void print_way(struct page *p, const struct setup *s)
+{
+	if (s->way->start)
+		page_printf(p, "start it with '%s' from now on; '%s' alone is as before\n",
+			    s->way->start, s->agent->program);
+	if (s->way->gap) {
+		page_style(p, STYLE_CAREFUL, "not covered: ");
+		page_printf(p, "%s\n", s->way->gap);
+	}
+	if (s->way->limit)
+		page_printf(p, "note: %s\n", s->way->limit);
+}
+
+static void print_list(struct page *p, const struct setup *const_setup)
+{
+	struct setup *s = (struct setup *)(uintptr_t)const_setup;
+	size_t found = 0;
+
+	for (size_t i = 0; i < agent_count; i++) {
+		struct err ignored = ERR_INIT;
+		struct str program;
+
+		page_printf(p, "%-10s", agents[i].name);
+		if (setup_find_program(s, agents[i].program, &program, &ignored) == 0 &&
+		    program.len) {
+			found++;
+			page_str(p, program);
+		} else {
+			page_printf(p, "no '%s' in PATH", agents[i].program);
+		}
+		page_line(p);
+	}
+	if (!found)
+		page_text(p, "no agent was found\n");
+	else
+		page_text(p, "\n'cordon setup AGENT --dry-run' shows what would be changed\n");
+}
+
+static void print_proof(struct page *p, const struct setup *s)
+{
+	if (!s->proof.is_inside) {
+		page_text(p, "outside: no supervisor of Cordon's answers\n");
+		return;
+	}
+	page_text(p, "inside: run ");
+	page_str(p, s->proof.run);
+	page_text(p, ", profile ");
+	page_str(p, s->proof.profile);
+	page_text(p, ", backend ");
+	page_str(p, s->proof.backend);
+	page_line(p);
+}
+
+static void print_check(struct page *p, const struct setup *s)
+{
+	for (size_t i = 0; i < s->problems.count; i++) {
+		page_style(p, STYLE_BAD, "problem: ");
+		page_str(p, s->problems.items[i]);
+		page_line(p);
+	}
+	print_way(p, s);
+	if (s->proof.is_inside) {
+		page_style(p, STYLE_GOOD, "proven: ");
+		page_text(p, "a command that went the way of its shell is ");
+		print_proof(p, s);
+	}
+	if (is_covered(s))
+		page_printf(p, "ok: the commands of %s run in Cordon%s%s%s\n", s->agent->title,
+			    s->way->start ? " when it is started with '" : "",
+			    s->way->start ? s->way->start : "", s->way->start ? "'" : "");
+}
+
+void setup_print(struct page *p, const void *data)
+{
+	const struct setup *s = data;
+	bool has_changes;
+
+	if (s->action == SETUP_LIST) {
+		print_list(p, s);
+		return;
+	}
+	if (s->action == SETUP_PROVE) {
+		print_proof(p, s);
+		return;
+	}
+	if (s->action == SETUP_CHECK) {
+		print_check(p, s);
+		return;
+	}
+	if (s->is_done) {
+		page_style(p, STYLE_GOOD, "%s", s->action == SETUP_UNDO ? "undone" : "done");
+		page_printf(p, ": %s (%s)\n", s->agent->title, agent_scope_names[s->scope]);
+		if (s->action == SETUP_DO && !p->is_brief)
+			print_check(p, s);
+		return;
+	}
+	if (s->is_refused) {
+		page_text(p, "nothing was changed\n");
+		return;
+	}
+	has_changes = print_changes(p, s);
+	if (!has_changes)
+		page_text(p, "nothing has to be changed\n");
+	else if (s->way && !p->is_brief)
+		print_way(p, s);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------------- */
+
+static void describe_changes(struct json_writer *w, const struct setup *s)
+{
+	json_key(w, "changes");
+	json_begin_array(w);
+	for (size_t i = 0; i < s->changes.count && s->action != SETUP_CHECK; i++) {
+		const struct change *c = &s->changes.items[i];
+
+		if (!change_is_needed(c))
+			continue;
+		json_begin_object(w);
+		json_str(w, "file", c->was.path);
+		json_text(w, "change",
+			  c->removes	    ? "remove"
+			  : c->was.is_there ? "change"
+					    : "create");
+		json_str_or_null(w, "sets", c->sets);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
+static void describe_agents(struct json_writer *w, const struct setup *const_setup)
+{
+	struct setup *s = (struct setup *)(uintptr_t)const_setup;
+
+	json_key(w, "agents");
+	json_begin_array(w);
+	for (size_t i = 0; i < agent_count && s->action == SETUP_LIST; i++) {
+		struct str program = STR_EMPTY;
+		struct err e = ERR_INIT;
+
+		if (setup_find_program(s, agents[i].program, &program, &e) < 0)
+			json_fail(w, e.code);
+		json_begin_object(w);
+		json_text(w, "name", agents[i].name);
+		json_text(w, "program", agents[i].program);
+		json_str_or_null(w, "found", program);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
+void setup_describe(struct json_writer *w, const void *data)
+{
+	const struct setup *s = data;
+	const struct proof *proof = &s->proof;
+
+	json_begin_object(w);
+	json_text(w, "action", action_names[s->action]);
+	json_text(w, "agent", s->agent ? s->agent->name : NULL);
+	json_text(w, "scope", s->agent ? agent_scope_names[s->scope] : NULL);
+	json_bool(w, "done", s->is_done);
+	json_bool(w, "covered", is_covered(s));
+	json_text(w, "start", s->way ? s->way->start : NULL);
+	json_text(w, "gap", s->way ? s->way->gap : NULL);
+	json_text(w, "limit", s->way ? s->way->limit : NULL);
+	describe_changes(w, s);
+	json_strs(w, "problems", s->problems.items, s->problems.count);
+	describe_agents(w, s);
+	json_key(w, "proof");
+	if (proof->is_inside) {
+		json_begin_object(w);
+		json_str(w, "run", proof->run);
+		json_str(w, "profile", proof->profile);
+		json_str(w, "backend", proof->backend);
+		json_end_object(w);
+	} else {
+		json_add_null(w);
+	}
+	json_end_object(w);
+}

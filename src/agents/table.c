@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/* See agents.h. What is known of each agent was tried with the real program. */
+#include "agents/agents.h"
+
+#include "agents/json_edit.h"
+#include "base/shell.h"
+#include "base/utf8.h"
+
+const char *const agent_scope_names[SCOPE_COUNT] = {
+	[SCOPE_USER] = "user", [SCOPE_SYSTEM] = "system", [SCOPE_PROJECT] = "project"
+};
+
+/* ---- Values of settings ------------------------------------------------------------------------- */
+
+static void write_no(struct buf *b, const struct agent_places *p)
+{
+	(void)p;
+	buf_add_text(b, "false");
+}
+
+static void write_server(struct buf *b, const struct agent_places *p)
+{
+	buf_add_text(b, "{ command = ");
+	utf8_add_quoted(b, p->cordon, false);
+	buf_add_text(b, ", args = [\"mcp\"] }");
+}
+
+static void add_private(struct buf *b, const struct agent_places *p, const char *name)
+{
+	scoped_buf path = BUF_INIT(1 << 14);
+
+	buf_add(&path, p->private);
+	buf_add_text(&path, name);
+	utf8_add_quoted(b, buf_str(&path), false);
+}
+
+static void write_shim_path(struct buf *b, const struct agent_places *p)
+{
+	add_private(b, p, "/bash");
+}
+
+static void write_guard_path(struct buf *b, const struct agent_places *p)
+{
+	add_private(b, p, "/cordon-sh");
+}
+
+/* ---- Scripts -------------------------------------------------------------------------------------- */
+
+static void add_head(struct buf *b, const char *agent, const char *what)
+{
+	buf_printf(b,
+		   "#!/bin/sh\n"
+		   "# Written by 'cordon setup %s'; 'cordon setup %s --undo' removes it.\n"
+		   "# %s\n",
+		   agent, agent, what);
+}
+
+/* The agent may not start where its commands could not run in a sandbox. */
+static void add_test(struct buf *b, const struct agent_places *p, const char *name)
+{
+	buf_add_text(b, "if ! [ -x ");
+	shell_add_word(b, p->shell);
+	buf_printf(b, " ]; then\n\techo \"cordon-%s: ", name);
+	buf_add(b, p->shell);
+	buf_add_text(b, " is missing\" >&2\n\texit 125\nfi\n");
+}
+
+/* Else the workspace would follow the agent from directory to directory. */
+#define PIN_WORKSPACE "export CORDON_WORKSPACE=\"${CORDON_WORKSPACE:-$PWD}\"\n"
+
+static void add_launcher(struct buf *b, const struct agent_places *p, const char *agent)
+{
+	scoped_buf what = BUF_INIT(256);
+
+	buf_printf(&what, "Starts %s with Cordon beneath its shell.", agent);
+	add_head(b, agent, what.p ? what.p : "");
+	add_test(b, p, agent);
+	buf_add_text(b, PIN_WORKSPACE);
+}
+
+/*
+ * SECURITY: variables that say which policy is in force are pinned: the settings of a project may set
+ * variables too, but rank lower than these.
+ */
+static void write_claude(struct buf *b, const struct agent_places *p)
+{
+	add_launcher(b, p, "claude");
+	buf_add_text(
+		b, "for word do\n"
+		   "\tcase $word in\n"
+		   "\t--settings | --settings=*)\n"
+		   "\t\techo \"cordon-claude: --settings is what puts Cordon beneath claude: "
+		   "write yours to a file of settings\" >&2\n"
+		   "\t\texit 125 ;;\n"
+		   "\tesac\n"
+		   "done\n"
+		   "settings=\n"
+		   "pin() {\n"
+		   "\tcase $2 in\n"
+		   "\t*[\\\"\\\\]* | *[[:cntrl:]]*)\n"
+		   "\t\techo \"cordon-claude: \\$$1 has a quote, a backslash or a control "
+		   "character in it\" >&2\n"
+		   "\t\texit 125 ;;\n"
+		   "\tesac\n"
+		   "\tsettings=\"$settings, \\\"$1\\\": \\\"$2\\\"\"\n"
+		   "}\n"
+		   "for name in HOME PATH XDG_CONFIG_HOME XDG_STATE_HOME LD_PRELOAD "
+		   "LD_LIBRARY_PATH \\\n"
+		   "\tBASH_ENV ENV CORDON_WORKSPACE CORDON_MODE CORDON_PROFILE CORDON_SESSION; do\n"
+		   "\teval \"pin $name \\\"\\${$name-}\\\"\"\n"
+		   "done\n"
+		   "exec claude --settings \"{\\\"env\\\": {\\\"CLAUDE_CODE_SHELL_PREFIX\\\": "
+		   "\\\"");
+	buf_add(b, p->shell);
+	buf_add_text(b, "\\\"$settings}}\" \"$@\"\n");
+}
+
+/*
+ * SECURITY: the settings of a project may set variables for commands, also those that say which policy is in
+ * force, and where the configuration is. None of them counts.
+ */
+static void write_guard(struct buf *b, const struct agent_places *p)
+{
+	buf_add_text(
+		b, "#!/bin/sh\n"
+		   "# Written by 'cordon setup': cordon-sh with the policy of the user, whatever "
+		   "variables say.\n"
+		   "unset CORDON_MODE CORDON_PROFILE CORDON_WORKSPACE CORDON_SESSION\n"
+		   "unset XDG_CONFIG_HOME XDG_STATE_HOME LD_PRELOAD LD_LIBRARY_PATH BASH_ENV ENV\n"
+		   "user=$(/usr/bin/id -un) && eval \"HOME=~$user\" || exit 125\n"
+		   "export HOME\n"
+		   "exec ");
+	shell_add_word(b, p->shell);
+	buf_add_text(b, " \"$@\"\n");
+}
+
+/* Its own sandbox stays: it holds what the agent does itself, such as applying patches. */
+static void write_codex(struct buf *b, const struct agent_places *p)
+{
+	add_launcher(b, p, "codex");
+	buf_add_text(
+		b, "for word do\n"
+		   "\tcase $word in\n"
+		   "\t*shell_tool* | *mcp_servers.cordon* | *features=* | *mcp_servers=*)\n"
+		   "\t\techo \"cordon-codex: '$word' would change what puts Cordon beneath codex\" "
+		   ">&2\n"
+		   "\t\texit 125 ;;\n"
+		   "\tesac\n"
+		   "done\n"
+		   "exec codex -c features.shell_tool=false -c 'mcp_servers.cordon=");
+	write_server(b, p);
+	buf_add_text(b, "' \"$@\"\n");
+}
+
+static void write_opencode(struct buf *b, const struct agent_places *p)
+{
+	add_launcher(b, p, "opencode");
+	buf_add_text(b, "SHELL=");
+	shell_add_word(b, p->shell);
+	buf_add_text(b, " exec opencode \"$@\"\n");
+}
+
+static void add_with_path(struct buf *b, const struct agent_places *p, const char *agent)
+{
+	add_launcher(b, p, agent);
+	buf_add_text(b, "shims=");
+	shell_add_word(b, p->private);
+	buf_printf(b, "\nPATH=\"$shims:$PATH\" exec %s \"$@\"\n", agent);
+}
+
+static void write_gemini(struct buf *b, const struct agent_places *p)
+{
+	add_with_path(b, p, "gemini");
+}
+
+static void write_qwen(struct buf *b, const struct agent_places *p)
+{
+	add_with_path(b, p, "qwen");
+}
+
+/* A bash that is one in a sandbox. Inside, `bash` is the real one: the shims are not in its PATH. */
+static void write_shim(struct buf *b, const struct agent_places *p)
+{
+	buf_add_text(
+		b,
+		"#!/bin/sh\n"
+		"# Written by 'cordon setup': the bash that an agent finds. It runs in a sandbox.\n"
+		"shims=");
+	shell_add_word(b, p->private);
+	buf_add_text(b,
+		     "\nPATH=\"${PATH#\"$shims:\"}\"\n"
+		     "export PATH\n"
+		     "# One word is a script for bash, but would be a command line for cordon-sh.\n"
+		     "if [ $# -eq 1 ] && [ \"${1#-}\" = \"$1\" ]; then\n"
+		     "\tset -- -- \"$1\"\n"
+		     "fi\n"
+		     "exec ");
+	shell_add_word(b, p->shell);
+	buf_add_text(b, " \"$@\"\n");
+}
+
+static void write_copilot(struct buf *b, const struct agent_places *p)
+{
+	add_launcher(b, p, "copilot");
+	buf_add_text(b, "file=");
+	shell_add_word(b, p->private);
+	buf_add_text(b, "/bash_env\n"
+			"BASH_ENV=\"$file\" exec copilot --bash-env=on \"$@\"\n");
+}
+
+/* What bash reads before a command line: it starts again, in a sandbox, without this file. */
+static void write_bash_env(struct buf *b, const struct agent_places *p)
+{
+	buf_add_text(
+		b, "# Written by 'cordon setup': has the command line that bash was given run in a "
+		   "sandbox.\n"
+		   "unset BASH_ENV\n"
+		   "if [ -n \"${BASH_EXECUTION_STRING+set}\" ]; then\n"
+		   "\texec ");
+	shell_add_word(b, p->shell);
+	buf_add_text(b, " -c \"$BASH_EXECUTION_STRING\" \"$0\" \"$@\"\n"
+			"else\n"
+			"\texec ");
+	shell_add_word(b, p->shell);
+	buf_add_text(b, " -s -- \"$@\"\n"
+			"fi\n"
+			"exit 125\n");
+}
+
+/* ---- The table -------------------------------------------------------------------------------------- */
+
+/* ---- Probes ------------------------------------------------------------------------------------------ */
+
+/* Runs in the background until the answer is there, as an agent without a model goes on for a while. */
+#define UNTIL_ANSWERED                                                \
+	" >\"$5/out\" 2>&1 </dev/null & agent=$!\n"                   \
+	"tries=0\n"                                                   \
+	"while [ $tries -lt 300 ] && kill -0 $agent 2>/dev/null &&\n" \
+	"      ! grep -Eq '(in|out)side: ' \"$5/out\"; do\n"          \
+	"\tsleep 0.1\n"                                               \
+	"\ttries=$((tries + 1))\n"                                    \
+	"done\n"                                                      \
+	"kill $agent 2>/dev/null\n"                                   \
+	"wait $agent 2>/dev/null\n"                                   \
+	"cat \"$5/out\"\n"
+
+/* Claude runs its hooks as it runs commands, and those of a session's start before it asks a model. */
+#define CLAUDE_HOOK                                                                                \
+	"hook='{\"hooks\": {\"SessionStart\": [{\"hooks\": [{\"type\": \"command\", \"command\": " \
+	"\"'\"$2\"'\"}]}]}}'\n"                                                                    \
+	"export ANTHROPIC_BASE_URL=http://127.0.0.1:1 ANTHROPIC_API_KEY=none\n"                    \
+	"export DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1\n"
+#define CLAUDE_WORDS "-p x --output-format stream-json --verbose --include-hook-events"
+
+static const char claude_launched[] = CLAUDE_HOOK
+	"printf '%s\n' \"$hook\" >\"$5/settings.json\"\n"
+	"CLAUDE_CONFIG_DIR=$5 \"$1\" " CLAUDE_WORDS UNTIL_ANSWERED;
+static const char claude_set[] = CLAUDE_HOOK
+	"\"$1\" --settings \"$hook\" " CLAUDE_WORDS UNTIL_ANSWERED;
+
+/* In the place of the agent, this looks for its shell as the agent does. */
+#define STAND_IN(program, runs)                                       \
+	"printf '#!/bin/sh\\n%s\\n' '" runs "' >\"$5/" program "\"\n" \
+	"chmod 755 \"$5/" program "\"\n"                              \
+	"probe=$2 PATH=\"$5:$PATH\" \"$1\"\n"
+
+static const char gemini_probe[] = STAND_IN("gemini", "exec bash -c \"$probe\"");
+static const char qwen_probe[] = STAND_IN("qwen", "exec bash -c \"$probe\"");
+static const char copilot_probe[] = STAND_IN("copilot", "exec bash -c \"$probe\"");
+static const char opencode_probe[] = STAND_IN("opencode", "exec \"$SHELL\" -c \"$probe\"");
+static const char pi_probe[] = "\"$4/bash\" -c \"$2\"\n";
+
+/* The server that codex is told to use for commands. */
+static const char codex_probe[] =
+	"{\n"
+	"printf '%s\n' '{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"initialize\", \"params\": "
+	"{\"protocolVersion\": \"2025-06-18\", \"capabilities\": {}, \"clientInfo\": {\"name\": "
+	"\"cordon setup\", \"version\": \"1\"}}}'\n"
+	"printf '%s\n' '{\"jsonrpc\": \"2.0\", \"method\": \"notifications/initialized\"}'\n"
+	"printf '%s\n' '{\"jsonrpc\": \"2.0\", \"id\": 2, \"method\": \"tools/call\", \"params\": "
+	"{\"name\": "
+	"\"execute_command\", \"arguments\": {\"command\": \"'\"$2\"'\"}}}'\n"
+	"tries=0\n"
+	"while [ $tries -lt 300 ] && ! grep -Eq '(in|out)side: ' \"$5/out\"; do\n"
+	"\tsleep 0.1\n"
+	"\ttries=$((tries + 1))\n"
+	"done\n"
+	"} | \"$6\" mcp >\"$5/out\"\n"
+	"cat \"$5/out\"\n";
+
+/* ---- The table -------------------------------------------------------------------------------------- */
+
+#define IN(scope) (1U << SCOPE_##scope)
+#define PREFIX                                    \
+	{                                         \
+		"env", "CLAUDE_CODE_SHELL_PREFIX" \
+	}
+#define SCRIPT(place, function)                         \
+	{                                               \
+		PIECE_SCRIPT, place, { NULL }, function \
+	}
+#define CD_LIMIT                                                                                  \
+	"the workspace is the directory that the agent is in, so a command that changes it also " \
+	"changes what the next one may write"
+#define PATH_GAP "a command that the agent starts without looking for bash in PATH runs outside"
+#define ENV_GAP	 "a shell that does not read BASH_ENV runs outside"
+
+#define NO_MORE               \
+	{                     \
+		.place = NULL \
+	}
+/* Of an agent that a script starts, for this user or all. */
+#define LAUNCHED(where, scope, agent, what_is_missing, function, script, more)         \
+	{                                                                              \
+		.scopes = IN(scope), .gap = what_is_missing, .start = "cordon-" agent, \
+		.rank = RANK_LAUNCHER, .probe = script, .pieces = {                    \
+			SCRIPT(where "/bin/cordon-" agent, function),                  \
+			more                                                           \
+		}                                                                      \
+	}
+
+enum { RANK_USER = 1, RANK_PROJECT, RANK_LOCAL, RANK_LAUNCHER, RANK_SYSTEM };
+
+const struct agent agents[] = {
+	{ .name = "claude",
+	  .title = "Claude Code",
+	  .program = "claude",
+	  .json_extras = JSONC_COMMAS,
+	  .ways = { LAUNCHED("~/.local", USER, "claude", NULL, write_claude, claude_launched,
+			     NO_MORE),
+		    { .scopes = IN(SYSTEM),
+		      .limit = CD_LIMIT,
+		      .rank = RANK_SYSTEM,
+		      .probe = claude_set,
+		      .pieces = { { PIECE_JSON, "/etc/claude-code/managed-settings.json", PREFIX,
+				    write_guard_path },
+				  SCRIPT("@/cordon-sh", write_guard) } },
+		    { .scopes = IN(USER),
+		      .gap = "the settings of a project may name another prefix",
+		      .limit = CD_LIMIT,
+		      .rank = RANK_USER,
+		      .probe = claude_set,
+		      .pieces = { { PIECE_JSON, "~/.claude/settings.json", PREFIX,
+				    write_guard_path },
+				  SCRIPT("@/cordon-sh", write_guard) } },
+		    { .scopes = IN(PROJECT),
+		      .gap = ".claude/settings.local.json may name another prefix",
+		      .limit = CD_LIMIT,
+		      .rank = RANK_PROJECT,
+		      .probe = claude_set,
+		      .pieces = { { PIECE_JSON, "./.claude/settings.json", PREFIX,
+				    write_guard_path },
+				  SCRIPT("@/cordon-sh", write_guard) } } },
+	  .rivals = { { RANK_PROJECT, "./.claude/settings.json", PREFIX },
+		      { RANK_LOCAL, "./.claude/settings.local.json", PREFIX },
+		      { RANK_SYSTEM, "/etc/claude-code/managed-settings.json", PREFIX } },
+	  .variable = "CLAUDE_CODE_SHELL",
+	  .word = "bash" },
+	{ .name = "codex",
+	  .title = "Codex",
+	  .program = "codex",
+	  .ways = { LAUNCHED("~/.local", USER, "codex", NULL, write_codex, codex_probe, NO_MORE),
+		    LAUNCHED("/usr/local", SYSTEM, "codex", NULL, write_codex, codex_probe, NO_MORE),
+		    { .scopes = IN(USER),
+		      .gap = "a trusted project's .codex/config.toml, --enable and -c may turn "
+			     "codex's own "
+			     "shell on again, which has codex's own sandbox alone",
+		      .rank = RANK_USER,
+		      .probe = codex_probe,
+		      .pieces = { { PIECE_TOML,
+				    "~/.codex/config.toml",
+				    { "features", "shell_tool" },
+				    write_no },
+				  { PIECE_TOML,
+				    "~/.codex/config.toml",
+				    { "mcp_servers", "cordon" },
+				    write_server } } } } },
+	{ .name = "gemini",
+	  .title = "Gemini CLI",
+	  .program = "gemini",
+	  .ways = { LAUNCHED("~/.local", USER, "gemini", PATH_GAP, write_gemini, gemini_probe,
+			     SCRIPT("@/bash", write_shim)),
+		    LAUNCHED("/usr/local", SYSTEM, "gemini", PATH_GAP, write_gemini, gemini_probe,
+			     SCRIPT("@/bash", write_shim)) } },
+	{ .name = "opencode",
+	  .title = "opencode",
+	  .program = "opencode",
+	  .ways = { LAUNCHED("~/.local", USER, "opencode", NULL, write_opencode, opencode_probe,
+			     NO_MORE),
+		    LAUNCHED("/usr/local", SYSTEM, "opencode", NULL, write_opencode, opencode_probe,
+			     NO_MORE) } },
+	{ .name = "copilot",
+	  .title = "Copilot CLI",
+	  .program = "copilot",
+	  .ways = { LAUNCHED("~/.local", USER, "copilot", ENV_GAP, write_copilot, copilot_probe,
+			     SCRIPT("@/bash_env", write_bash_env)),
+		    LAUNCHED("/usr/local", SYSTEM, "copilot", ENV_GAP, write_copilot, copilot_probe,
+			     SCRIPT("@/bash_env", write_bash_env)) } },
+	{ .name = "qwen",
+	  .title = "Qwen Code",
+	  .program = "qwen",
+	  .ways = { LAUNCHED("~/.local", USER, "qwen", PATH_GAP, write_qwen, qwen_probe,
+			     SCRIPT("@/bash", write_shim)),
+		    LAUNCHED("/usr/local", SYSTEM, "qwen", PATH_GAP, write_qwen, qwen_probe,
+			     SCRIPT("@/bash", write_shim)) } },
+	{ .name = "pi",
+	  .title = "pi",
+	  .program = "pi",
+	  .ways = { { .scopes = IN(USER),
+		      .gap = "a project's .pi/settings.json may name another shell",
+		      .limit = CD_LIMIT,
+		      .rank = RANK_USER,
+		      .probe = pi_probe,
+		      .pieces = { { PIECE_JSON,
+				    "~/.pi/agent/settings.json",
+				    { "shellPath" },
+				    write_shim_path },
+				  SCRIPT("@/bash", write_shim) } } },
+	  .rivals = { { RANK_PROJECT, "./.pi/settings.json", { "shellPath" } } } },
+};
+
+const size_t agent_count = COUNT_OF(agents);
+
+const struct agent *agent_find(const char *name)
+{
+	for (size_t i = 0; i < agent_count; i++)
+		if (str_is(str_of(name), agents[i].name))
+			return &agents[i];
+	return NULL;
+}
+
+const struct agent_way *agent_find_way(const struct agent *agent, enum agent_scope scope,
+				       bool is_partial)
+{
+	for (size_t i = 0; i < AGENT_MAX_WAYS && agent->ways[i].scopes; i++)
+		if ((agent->ways[i].scopes >> scope & 1) &&
+		    (agent->ways[i].gap != NULL) == is_partial)
+			return &agent->ways[i];
+	return NULL;
+}

@@ -1,0 +1,397 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`cordon setup`: Cordon beneath an agent, by files that people edit too (docs/agents.md).
+
+Here the agents are only looked for: what the probe then starts is what setup has written. The real
+agents are started by tests/agents/check_setup.py.
+"""
+
+import json
+import os
+import pty
+import random
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from cli import PROGRAM, Result, World, case, run_cases
+import schema  # tests/support, which cli makes known
+
+KILL_AT = os.path.abspath(os.environ["KILL_AT"])
+NAMES = ("claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen")
+
+
+class Desk:
+    """A world with an installed Cordon and programs called like the agents."""
+
+    def __init__(self, w, agents=NAMES):
+        self.w, self.home = w, w.home
+        self.bin = w.top / "bin"
+        self.bin.mkdir()
+        self.program = shutil.copy2(PROGRAM, self.bin / "cordon")
+        (self.bin / "cordon-sh").symlink_to("cordon")
+        for name in agents:
+            self.script(self.bin / name, "exit 9")
+        w.env["PATH"] = f"{self.bin}:{w.env['PATH']}"
+
+    def script(self, path, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return path
+
+    def setup(self, *words, status=0, before=(), env=None):
+        done = subprocess.run([*before, str(self.program), "setup", *words], cwd=self.w.repo, env={**self.w.env, **(env or {})},
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
+        result = Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert "Sanitizer" not in result.err and "runtime error" not in result.err, result
+        assert status is None or result.status == status, (words, result)
+        return result
+
+    def json(self, *words, status=0, **keywords):
+        found = self.setup("--json", *words, status=status, **keywords).json
+        schema.check(found)
+        return found
+
+    def cause(self, *words):
+        return self.json(*words, status=125)["error"]["cause"]
+
+    def everything(self):
+        """All that is below the home but the log of runs: type, mode, bytes."""
+        found = {}
+        for path in sorted(self.home.rglob("*")):
+            mode = path.lstat().st_mode
+            if "audit" in path.parts:
+                continue
+            found[str(path)] = (stat.filemode(mode), os.readlink(path) if path.is_symlink()
+                                else path.read_bytes() if path.is_file() else b"")
+        return {path: what for path, what in found.items() if path not in self.of_the_log()}
+
+    def of_the_log(self):
+        """The directories that the probe's run may have left: the log is in them."""
+        log = self.home / ".local/state/cordon/audit"
+        return {str(path) for path in (log, *log.parents)} if log.exists() else set()
+
+
+@case
+def nothing_changes_without_a_yes(w: World):
+    d = Desk(w)
+    before = d.everything()
+    shown = d.setup("opencode", "--dry-run").out
+    assert "cordon-opencode" in shown and "+ SHELL=" in shown and 'git = "commit"' in shown, shown
+    d.setup("opencode", status=1)
+    assert d.everything() == before
+    found = d.json("opencode", "--dry-run")
+    assert [c["change"] for c in found["changes"]] == ["create", "create"] and not found["done"], found
+    d.setup("opencode", "--yes")
+    assert d.everything() != before
+
+
+@case
+def undo_puts_every_byte_back(w: World):
+    d = Desk(w)
+    for name in NAMES:
+        words = [] if name in ("codex", "opencode") else ["--partial"]
+        settings = d.home / ".claude/settings.json"
+        settings.parent.mkdir(exist_ok=True)
+        settings.write_text('{\n\t"model": "x", \n\t"env": {"A": "b",},\n}\r\n')
+        before = d.everything()
+        once = d.setup(name, *words, "--yes", status=None)
+        there = d.everything()
+        assert there != before, once
+        d.setup(name, *words, "--yes", status=None)
+        assert d.everything() == there, "the second time something changed"
+        d.setup(name, "--undo", "--yes")
+        assert d.everything() == before, (name, d.everything().keys() ^ before.keys())
+        d.setup(name, "--undo", "--yes")
+        assert d.everything() == before
+
+
+@case
+def the_proof_is_the_answer_of_the_supervisor(w: World):
+    d = Desk(w)
+    assert d.json("--inside", status=1)["proof"] is None
+    lies = {"CORDON_SANDBOX": "native", "CORDON_RUN": "0123456789abcdef", "CORDON_SOCKET": "/proc/cordon/ask"}
+    assert d.json("--inside", status=1, env=lies)["proof"] is None
+    inside = subprocess.run([d.program, "run", "--mode", "read-only", "--", d.program, "setup", "--inside", "--json"],
+                            cwd=w.repo, env=w.env, capture_output=True, check=True, timeout=120)
+    assert json.loads(inside.stdout)["proof"]["profile"] == ":read-only", inside
+    for name in ("codex", "opencode"):
+        found = d.json(name, "--yes")
+        assert found["done"] and found["covered"] and found["proof"]["profile"] == "agent", found
+        found = d.json(name, "--check")
+        assert found["covered"] and not found["problems"], found
+
+
+@case
+def a_way_that_leads_outside_is_found(w: World):
+    d = Desk(w)
+    d.setup("opencode", "--yes")
+    launcher = d.home / ".local/bin/cordon-opencode"
+    right = launcher.read_text()
+    for wrong, says in ((right.replace(f"SHELL={d.bin}/cordon-sh", "SHELL=/bin/sh CORDON_SANDBOX=native"), "ran outside"),
+                        (right.replace(f"SHELL={d.bin}/cordon-sh", "SHELL=/bin/false"), "did not answer")):
+        assert wrong != right
+        launcher.write_text(wrong)
+        found = d.json("opencode", "--check", status=1)
+        assert not found["covered"] and found["proof"] is None, found
+        assert any(says in problem for problem in found["problems"]), found
+        assert any("cordon-opencode" in problem for problem in found["problems"]), found
+    launcher.unlink()
+    assert d.json("opencode", "--check", status=1)["problems"]
+    launcher.write_text(right)
+    launcher.chmod(0o755)
+    d.json("opencode", "--check")
+
+
+@case
+def what_does_not_cover_all_needs_partial_and_is_not_ok(w: World):
+    d = Desk(w)
+    for name in ("copilot", "gemini", "pi", "qwen"):
+        refusal = d.setup(name, "--yes", status=125).err
+        assert "--partial" in refusal and not (d.home / ".local/bin").exists(), refusal
+        found = d.json(name, "--partial", "--yes")
+        assert found["done"] and found["gap"] and found["proof"] and not found["covered"], found
+        found = d.json(name, "--check", status=1)
+        assert found["proof"] and found["gap"] and not found["problems"], found
+        d.setup(name, "--undo", "--yes")
+    assert d.cause("opencode", "--partial", "--yes") == "argument"
+    assert d.cause("gemini", "--project", "--yes") == "argument"
+
+
+@case
+def the_scripts_start_the_agent_as_they_say(w: World):
+    d = Desk(w)
+    for name in ("opencode", "gemini", "copilot", "codex", "claude"):
+        d.setup(name, *([] if name in ("opencode", "codex", "claude") else ["--partial"]), "--yes", status=None)
+    d.script(d.bin / "opencode", 'echo "$CORDON_WORKSPACE"; "$SHELL" -c "cd /; exit 7"; echo $? "$@"; '
+             '"$SHELL" -c "touch $HOME/escaped"; "$SHELL" -c "touch made"; exit 3')
+    launch = [str(d.home / ".local/bin/cordon-opencode"), "a b", "--"]
+    done = subprocess.run(launch, cwd=w.repo, env=w.env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 3 and done.stdout == f"{w.repo}\n7 a b --\n", done
+    assert not (d.home / "escaped").exists() and (w.repo / "made").exists(), done
+    # A bash that is given a script, options, or a line, and one that is started within.
+    (w.repo / "script").write_text("echo script $1; bash -c 'echo within; command -v bash'")
+    d.script(d.bin / "gemini", "bash script; bash script x; bash -c 'echo line; exit 4'; echo $?; echo 'echo read' | bash -s")
+    done = subprocess.run([str(d.home / ".local/bin/cordon-gemini")], cwd=w.repo, env=w.env, capture_output=True, text=True,
+                          timeout=120, check=False)
+    real = shutil.which("bash")
+    assert done.stdout == f"script\nwithin\n{real}\nscript x\nwithin\n{real}\nline\n4\nread\n", done
+    d.script(d.bin / "claude", 'shift; echo "$1"')
+    done = subprocess.run([str(d.home / ".local/bin/cordon-claude")], cwd=w.repo, env={**w.env, "CORDON_PROFILE": "agent"},
+                          capture_output=True, text=True, timeout=120, check=True)
+    settings = json.loads(done.stdout)["env"]
+    assert settings["CLAUDE_CODE_SHELL_PREFIX"] == f"{d.bin}/cordon-sh" and settings["HOME"] == str(w.home), settings
+    assert settings["CORDON_WORKSPACE"] == str(w.repo) and settings["CORDON_PROFILE"] == "agent", settings
+    assert settings["CORDON_MODE"] == "" == settings["XDG_CONFIG_HOME"], settings
+    for name, words in (("claude", ["--settings", "{}"]), ("claude", ["--settings={}"]), ("codex", ["--enable", "shell_tool"]),
+                        ("codex", ["-c", "features.shell_tool=true"]), ("codex", ["-cfeatures={}"])):
+        done = subprocess.run([str(d.home / f".local/bin/cordon-{name}"), *words], cwd=w.repo, env=w.env, capture_output=True,
+                              timeout=120, check=False)
+        assert done.returncode == 125, (name, words, done)
+    done = subprocess.run([str(d.home / ".local/bin/cordon-claude")], cwd=w.repo, env={**w.env, "CORDON_MODE": 'x", "HOME": "/'},
+                          capture_output=True, timeout=120, check=False)
+    assert done.returncode == 125, done
+
+
+@case
+def hand_written_settings_keep_everything_else(w: World):
+    d = Desk(w)
+    kept = w.top / "dotfiles/claude.json"
+    kept.parent.mkdir()
+    kept.write_text('{\n    "permissions": {"deny": ["Read(./.env)"],},\n    "env": {"A": "1"} ,\n}\n')
+    kept.chmod(0o640)
+    settings = d.home / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.symlink_to("../../dotfiles/claude.json")
+    before = kept.read_bytes()
+    d.setup("claude", "--partial", "--yes", status=None)
+    private = d.home / ".local/state/cordon/setup/claude/cordon-sh"
+    assert kept.read_text() == ('{\n    "permissions": {"deny": ["Read(./.env)"],},\n    "env": {"A": "1", '
+                                f'"CLAUDE_CODE_SHELL_PREFIX": "{private}"}} ,\n}}\n'), kept.read_text()
+    assert settings.is_symlink() and stat.S_IMODE(kept.stat().st_mode) == 0o640
+    d.setup("claude", "--undo", "--yes")
+    assert kept.read_bytes() == before and settings.is_symlink()
+    config = d.home / ".codex/config.toml"
+    config.parent.mkdir()
+    config.write_text('# mine\nmodel = "x"\n[features] # f\nshell_tool = true # on\n[mcp_servers.other]\ncommand = "y"\n')
+    d.setup("codex", "--partial", "--yes")
+    text = config.read_text()
+    assert text.startswith('# mine\nmodel = "x"\n[features] # f\nshell_tool = false # on\n[mcp_servers.other]\n'), text
+    assert '[mcp_servers]\ncordon = { command = "' in text, text
+
+
+@case
+def what_would_lose_something_is_refused(w: World):
+    d = Desk(w)
+    settings = d.home / ".claude/settings.json"
+    settings.parent.mkdir()
+
+    def refuses(cause, *words):
+        before = d.everything()
+        assert d.cause("claude", "--partial", "--yes", *words) == cause
+        assert d.everything() == before
+
+    settings.write_text("{}")
+    settings.chmod(0o400)
+    refuses("file_untrusted")
+    settings.chmod(0o600)
+    os.link(settings, d.home / "second")
+    refuses("file_untrusted")
+    (d.home / "second").unlink()
+    for text, cause in (('{"env": 1}', "policy"), ('{"env": {}, "env": {}}', "syntax"), ("{", "syntax"),
+                        ('{"a": 1} // comment', "policy")):
+        settings.write_text(text)
+        refuses(cause)
+    settings.unlink()
+    settings.symlink_to("nowhere")
+    refuses("file_untrusted")
+    settings.unlink()
+    settings.mkdir()
+    refuses("file_untrusted")
+    settings.rmdir()
+    # A link in a project may be anybody's.
+    own = w.repo / ".claude/settings.json"
+    own.parent.mkdir()
+    own.symlink_to(w.write("elsewhere.json", "{}"))
+    refuses("file_untrusted", "--project")
+    own.unlink()
+    d.setup("claude", "--partial", "--project", "--yes", status=None)
+    assert "CLAUDE_CODE_SHELL_PREFIX" in own.read_text()
+    d.setup("claude", "--partial", "--yes", status=None)
+    assert "CLAUDE_CODE_SHELL_PREFIX" in settings.read_text()
+
+
+def answer(d, words, meanwhile):
+    """At a terminal: does something when asked, and says yes."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([str(d.program), "setup", *words], cwd=d.w.repo, env=d.w.env, stdin=theirs, stderr=theirs,
+                          stdout=subprocess.PIPE, start_new_session=True) as process:
+        os.close(theirs)
+        shown = b""
+        while b"[y/N]" not in shown:
+            shown += os.read(ours, 4096)
+        meanwhile()
+        os.write(ours, b"y\n")
+        try:
+            while part := os.read(ours, 4096):
+                shown += part
+        except OSError:
+            pass
+        out, _ = process.communicate(timeout=120)
+    os.close(ours)
+    return process.returncode, shown.decode(), out.decode()
+
+
+@case
+def a_file_that_changes_while_somebody_is_asked_is_left_as_it_is(w: World):
+    d = Desk(w)
+    config = d.home / ".codex/config.toml"
+    config.parent.mkdir()
+    for text in ("a = 1\n", None):
+        if text:
+            config.write_text(text)
+        else:
+            config.unlink(missing_ok=True)
+        status, shown, _ = answer(d, ["codex", "--partial"], lambda: config.write_text("b = 2\n"))
+        assert status == 125 and "changed by another program" in shown, (status, shown)
+        assert config.read_text() == "b = 2\n" and os.listdir(config.parent) == ["config.toml"], os.listdir(config.parent)
+    d.setup("codex", "--undo", "--yes", status=None)
+    status, shown, out = answer(d, ["codex", "--partial"], lambda: None)
+    assert status == 0 and "shell_tool = false" in config.read_text(), (status, shown, out)
+
+
+@case
+def undo_leaves_what_was_changed_since(w: World):
+    d = Desk(w)
+    config = d.home / ".codex/config.toml"
+    d.setup("codex", "--partial", "--yes")
+    ours = config.read_text()
+    config.write_text(ours + "[projects]\n")
+    before = d.everything()
+    assert d.cause("codex", "--undo", "--yes") == "file_changed"
+    assert d.everything() == before
+    config.write_text(ours)
+    # The policy is the person's from the moment they change it.
+    w.config.write_text(w.config.read_text() + "# mine\n")
+    d.setup("codex", "--undo", "--yes")
+    assert not config.exists() and w.config.read_text().endswith("# mine\n")
+
+
+@case
+def killed_at_any_step_there_is_the_old_file_or_the_new(w: World):
+    d = Desk(w)
+    config = d.home / ".codex/config.toml"
+    config.parent.mkdir()
+    old = "model = 'x'\n"
+    config.write_text(old)
+    env = {"ASAN_OPTIONS": w.env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+    words = ("codex", "--partial", "--yes", "-q")
+    before = d.everything()
+    d.setup(*words)
+    new = config.read_text()
+    steps, seen = 0, set()
+    while True:
+        d.setup("codex", "--undo", "--yes")
+        assert d.everything() == before, (steps, d.everything().keys() ^ before.keys())
+        steps += 1
+        if d.setup(*words, status=None, before=[KILL_AT, str(steps)], env=env).status != 0:
+            break
+        assert config.read_text() in (old, new), (steps, config.read_text())
+        seen.add(config.read_text())
+        # Killed while it is undone, too.
+        if steps % 3 == 0:
+            d.setup("codex", "--undo", "--yes", status=None, before=[KILL_AT, str(random.randrange(1, 12))], env=env)
+            assert config.read_text() in (old, new), steps
+    assert seen == {old, new} and steps > 10, (steps, seen)
+
+
+@case
+def what_overrides_it_is_named(w: World):
+    d = Desk(w)
+    d.setup("claude", "--partial", "--yes", status=None)
+
+    def problems(env=None):
+        return " ".join(d.json("claude", "--partial", "--check", status=1, env=env)["problems"])
+
+    assert "settings.local.json" not in problems()
+    local = w.write("repo/.claude/settings.local.json", '{"env": {"CLAUDE_CODE_SHELL_PREFIX": ""}}')
+    assert "settings.local.json' overrides" in problems()
+    private = d.home / ".local/state/cordon/setup/claude/cordon-sh"
+    local.write_text(json.dumps({"env": {"CLAUDE_CODE_SHELL_PREFIX": str(private)}}))
+    assert "settings.local.json" not in problems()
+    local.write_text("{")
+    assert "settings.local.json' can't be looked at" in problems()
+    assert "CLAUDE_CODE_SHELL" in problems({"CLAUDE_CODE_SHELL": "/usr/bin/cordon-sh"})
+    assert "ignores the variable" not in problems({"CLAUDE_CODE_SHELL": "/usr/bin/bash"})
+
+
+@case
+def agents_are_looked_for_in_path(w: World):
+    d = Desk(w, agents=("gemini",))
+    found = {agent["name"]: agent["found"] for agent in d.json()["agents"]}
+    assert set(found) == set(NAMES) and found["gemini"] == f"{d.bin}/gemini", found
+    refusal = d.setup("qwen", "--partial", "--yes", status=125, env={"PATH": str(d.bin)}).err
+    assert "'qwen' in PATH" in refusal and str(d.bin) in refusal, refusal
+    assert "did you mean 'gemini'" in d.setup("gemni", status=125).err
+    (d.bin / "gemini").unlink()
+    assert "no agent was found" in d.setup(env={"PATH": str(d.bin)}).out
+    (d.bin / "cordon-sh").unlink()
+    d.script(d.bin / "opencode", "exit 9")
+    assert "cordon-sh" in d.setup("opencode", "--yes", status=125).err
+
+
+@case
+def options_that_contradict_each_other_are_refused(w: World):
+    d = Desk(w)
+    for words in (["--user", "--system", "claude"], ["--system", "--project", "claude"], ["--check", "--undo", "claude"],
+                  ["--undo"], ["--check"], ["--inside", "claude"], ["--dry-run"]):
+        d.setup(*words, status=125)
+    d.setup("claude", "--user", "--dry-run")
+
+
+if __name__ == "__main__":
+    run_cases()
