@@ -178,6 +178,14 @@ const char *utf8_show(struct str s, char *out, size_t size)
 	return out;
 }
 
+/* Where what has to be escaped begins, or is no ASCII. */
+static size_t find_special(struct str s, size_t at)
+{
+	while (at < s.len && s.p[at] >= ' ' && s.p[at] <= '~' && s.p[at] != '"' && s.p[at] != '\\')
+		at++;
+	return at;
+}
+
 void utf8_add_quoted(struct buf *b, struct str s, bool keeps_bytes)
 {
 	static const char names[] = "btnfr\"\\";
@@ -190,6 +198,11 @@ void utf8_add_quoted(struct buf *b, struct str s, bool keeps_bytes)
 		size_t from = at;
 		const char *value;
 
+		at = find_special(s, from);
+		buf_add(b, (struct str){ s.p + from, at - from });
+		if (at == s.len)
+			break;
+		from = at;
 		if (!utf8_next(s, &at, &c)) {
 			unsigned byte = (unsigned char)s.p[at++];
 
@@ -198,7 +211,7 @@ void utf8_add_quoted(struct buf *b, struct str s, bool keeps_bytes)
 		}
 		value = c && c < 0x80 ? strchr(values, (int)c) : NULL;
 		if (value)
-			buf_printf(b, "\\%c", names[value - values]);
+			buf_add(b, (struct str){ (char[]){ '\\', names[value - values] }, 2 });
 		else if (utf8_is_control(c))
 			buf_printf(b, "\\u%04x", (unsigned)c);
 		else
