@@ -3,8 +3,8 @@
 """mcp.py [CALLS]: a round trip of read_file through `cordon mcp`, in turns with the reference file server from
 npm, and what the server's memory does over many calls.
 
-The reference server is taken from build/mcp-clients (npm install --prefix build/mcp-clients
-@modelcontextprotocol/server-filesystem); without it only Cordon is measured.
+Time and the processors' work, which a busy machine disturbs less. The reference server comes from npm, once, into
+build/mcp-clients; without it only Cordon is measured.
 """
 
 import json
@@ -17,8 +17,12 @@ import time
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TOP / "tests" / "mcp"))
+import clients  # noqa: E402  pylint: disable=wrong-import-position
+
 PROGRAM = os.path.abspath(os.environ.get("CORDON", TOP / "build" / "cordon"))
-REFERENCE = TOP / "build/mcp-clients/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
+NAME, VERSION = "@modelcontextprotocol/server-filesystem", "2026.8.31"
+REFERENCE = clients.CLIENTS / "node_modules" / NAME / "dist" / "index.js"
 ROUNDS, PER_ROUND = 20, 100
 MEMORY_CALLS = int(sys.argv[1]) if sys.argv[1:] else 100_000
 
@@ -49,24 +53,30 @@ class Server:
         assert not result.get("isError"), result
 
     def measure(self, path):
-        """Microseconds for a call, the median of a round."""
-        times = []
+        """Microseconds for a call, the median of a round; and of the processors, the mean."""
+        times, work = [], self.work_us()
         for _ in range(PER_ROUND):
             begun = time.perf_counter_ns()
             self.read(path)
             times.append((time.perf_counter_ns() - begun) / 1000)
-        return statistics.median(times)
+        return statistics.median(times), (self.work_us() - work) / PER_ROUND
+
+    def processes(self):
+        """The server and all that it has started."""
+        found = [self.process.pid]
+        for pid in found:
+            for thread in Path(f"/proc/{pid}/task").iterdir():
+                found += map(int, (thread / "children").read_text().split())
+        return found
+
+    def work_us(self):
+        return sum(int((thread / "schedstat").read_text().split()[0]) for pid in self.processes()
+                   for thread in Path(f"/proc/{pid}/task").iterdir()) / 1000
 
     def memory_kib(self):
-        """Of the server and all that it has started."""
-        todo, total = [self.process.pid], 0
-        while todo:
-            pid = todo.pop()
-            try:
-                text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-                todo += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-            except OSError:
-                continue
+        total = 0
+        for pid in self.processes():
+            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
             total += next(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:"))
         return total
 
@@ -76,6 +86,9 @@ class Server:
 
 
 def main():
+    why = clients.install({NAME: VERSION})
+    if why:
+        print(f"without the reference server: {why}")
     with tempfile.TemporaryDirectory(prefix="cordon-bench-", dir="/var/tmp") as top:
         path = str(Path(top, "file.txt"))
         Path(path).write_text("a line of text\n" * 100)
@@ -88,9 +101,11 @@ def main():
         for _ in range(ROUNDS):
             for name, server in servers.items():
                 found[name].append(server.measure(path))
-        medians = {name: statistics.median(times) for name, times in found.items()}
-        for name, median in medians.items():
-            print(f"{name}: {median:.0f} us a call, {median / medians['cordon']:.1f}x")
+        time_us, work_us = ({name: statistics.median(each[i] for each in rounds) for name, rounds in found.items()}
+                            for i in (0, 1))
+        for name in found:
+            print(f"{name}: {time_us[name]:.0f} us a call ({time_us[name] / time_us['cordon']:.1f}x), "
+                  f"{work_us[name]:.0f} us of work ({work_us[name] / work_us['cordon']:.1f}x)")
         server = servers["cordon"]
         before = server.memory_kib()
         for done in range(1, MEMORY_CALLS + 1):

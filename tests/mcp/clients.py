@@ -28,11 +28,11 @@ def install(packages):
         return "there is no npm"
     print(f"installing {' '.join(missing)} into build/mcp-clients", flush=True)
     CLIENTS.mkdir(parents=True, exist_ok=True)
-    (CLIENTS / "package.json").write_text('{"private": true}\n')
-    wanted = [f"{name}@{version}" for name, version in packages.items()]
+    if not (CLIENTS / "package.json").exists():  # npm removes what is not in it
+        (CLIENTS / "package.json").write_text('{"private": true}\n')
     try:
         done = subprocess.run(["npm", "install", "--prefix", CLIENTS, "--ignore-scripts", "--save-exact", "--no-audit",
-                               "--no-fund", "--fetch-retries=1", "--loglevel=error", *wanted], stdout=subprocess.DEVNULL,
+                               "--no-fund", "--fetch-retries=1", "--loglevel=error", *missing], stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
         return f"npm took longer than {SECONDS} s"
