@@ -393,14 +393,15 @@ void supervisor_reap(struct supervisor *s) NONNULL;
 typedef VEC(struct str) str_list;
 
 struct cleaning {
-	str_list removed;   /* placeholders that nobody held any more */
-	str_list kept;	    /* held by a run, or not ours to remove */
+	str_list removed;   /* placeholders and temporaries of edits that nobody held any more */
+	str_list kept;	    /* held by a run or an edit, or not ours to remove */
 	bool is_incomplete; /* not all was looked at: the look is bounded, or a directory is closed */
 };
 
 /*
  * Looks below `roots`, and where the plan wants them, for placeholders, and removes
- * those that no run holds. Never removes what is not marked and empty. ERR_NOMEM, ERR_LIMIT.
+ * those that no run holds; below `roots` also for temporaries that a killed edit has left. Never removes
+ * what is neither marked and empty nor has their name. ERR_NOMEM, ERR_LIMIT.
  */
 int backend_clean(struct arena *a, const struct plan *plan, const struct str *roots, size_t count,
 		  struct cleaning *out, struct err *e) MUST_CHECK;

@@ -16,6 +16,9 @@ enum {
 	PATH_MAX_COMPONENT = 255, /* what Linux, macOS and Windows file systems take */
 };
 
+/* What the file tools write first, in the directory of the file that they change (tools/replace.h). */
+#define EDIT_TEMPORARY ".cordon-edit.tmp"
+
 /*
  * The plain form of `path`, taken from `base` (plain) when it is relative.
  * ".." removes the component before it, as text; "" is `base`. ERR_SYNTAX for a NUL,

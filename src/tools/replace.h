@@ -29,8 +29,6 @@ enum {
 	EDIT_VERSION_BYTES = 128,  /* of a version as text, NUL included */
 };
 
-#define EDIT_TEMPORARY ".cordon-edit.tmp"
-
 struct edit {
 	struct call *call;
 	struct opened at;   /* at.fd -1: the file is missing */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* P11: what runs that died all at once have left behind. */
+/* P11: what runs and file tools that died all at once have left behind. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ enum {
 struct walk {
 	struct arena *a;
 	VEC(struct held) found;
+	struct cleaning *out;
 	struct buf path; /* of the directory that is looked at */
 	dev_t device;
 	size_t names;
@@ -39,6 +41,33 @@ static int add_found(struct walk *w, struct str path, struct err *e)
 		return err_result(e);
 	*held = (struct held){ .path = copy.p, .fd = -1 };
 	return 0;
+}
+
+/*
+ * Who edits in a directory holds its lock, and has the file that is replaced under this name for a moment.
+ * So it is removed only by who has that lock.
+ */
+static bool remove_edit(int dir)
+{
+	int file = openat(dir, EDIT_TEMPORARY, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	bool is_free = flock(dir, LOCK_EX | LOCK_NB) == 0;
+	bool is_gone = is_free && (file < 0 || flock(file, LOCK_EX | LOCK_NB) == 0) &&
+		       unlinkat(dir, EDIT_TEMPORARY, 0) == 0;
+
+	if (file >= 0)
+		close(file);
+	if (is_free)
+		(void)flock(dir, LOCK_UN);
+	return is_gone;
+}
+
+static int clean_edit(struct walk *w, int dir, struct err *e)
+{
+	struct str *added;
+	str_list *list = remove_edit(dir) ? &w->out->removed : &w->out->kept;
+
+	added = VEC_PUSH(w->a, list, e);
+	return added ? arena_copy(w->a, buf_str(&w->path), added, e) : err_result(e);
 }
 
 static int look_into(struct walk *w, int parent, const char *name, struct err *e);
@@ -67,7 +96,9 @@ static int look_at(struct walk *w, int dir, const struct dirent *entry, struct e
 	buf_add_text(&w->path, entry->d_name);
 	if (buf_check(&w->path, e) < 0)
 		return err_result(e);
-	if (mark_of(&st) != MARK_NONE)
+	if (S_ISREG(st.st_mode) && strcmp(entry->d_name, EDIT_TEMPORARY) == 0)
+		status = clean_edit(w, dir, e);
+	else if (mark_of(&st) != MARK_NONE)
 		status = add_found(w, buf_str(&w->path), e);
 	else if (S_ISDIR(st.st_mode) && st.st_dev == w->device)
 		status = look_into(w, dir, entry->d_name, e);
@@ -161,7 +192,7 @@ static int look_at_wanted(struct walk *w, const struct plan *plan, struct err *e
 int backend_clean(struct arena *a, const struct plan *plan, const struct str *roots, size_t count,
 		  struct cleaning *out, struct err *e)
 {
-	struct walk w = { .a = a, .path = BUF_INIT((size_t)64 * PATH_MAX_BYTES) };
+	struct walk w = { .a = a, .path = BUF_INIT((size_t)64 * PATH_MAX_BYTES), .out = out };
 	struct placeholders held;
 	int status = 0;
 
