@@ -55,6 +55,8 @@ key_decode_fn key_decode_exec;
 /* What a name in `protect` and in `unprotect` may be; the latter suggests the nearest one. */
 name_check_fn protect_check;
 name_check_fn unprotect_check;
+/* What a glob in `files.writable` may be. */
+name_check_fn writable_check;
 
 extern const char *const backend_names[]; /* in the order in which they are tried; ends in NULL */
 

@@ -100,6 +100,7 @@ const char *key_table_prefix(enum key_table table)
 	static const char *const prefixes[] = {
 		[KEYS_TOP] = "",
 		[KEYS_LINUX] = "linux.",
+		[KEYS_FILES] = "files.",
 		[KEYS_PROFILE] = "",
 		[KEYS_NETWORK] = "network.",
 		[KEYS_ENVIRONMENT] = "environment.",
@@ -169,7 +170,7 @@ bool key_is_default(const struct key *k, const void *base)
 
 bool key_is_setting(const struct key *k)
 {
-	return k->table == KEYS_TOP || k->table == KEYS_LINUX;
+	return k->table == KEYS_TOP || k->table == KEYS_LINUX || k->table == KEYS_FILES;
 }
 
 static void init(void *base, bool is_setting)

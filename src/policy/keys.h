@@ -71,6 +71,14 @@
 	  "Requests that are answered without asking, each a table [[approve]].")                  \
 	X(EXEC, TOP, "exec", SETTING, (ARRAY, exec), IN_USER, NEVER,                               \
 	  "Commands that may be run outside of the sandbox, each a table [[exec]].")               \
+	X(FILES, TOP, "files", SUBTABLE, (FILES), IN_USER, NEVER,                                  \
+	  "What the file tools may change, of what the policy lets them write.")                   \
+	X(FILES_IGNORED, FILES, "ignored", CHOICE,                                                 \
+	  (settings, files_take_ignored, "deny", "allow"), IN_USER, NEVER,                         \
+	  "Whether they change what git ignores and what :secrets names.")                         \
+	X(FILES_WRITABLE, FILES, "writable", NAMES, (settings, files_writable, writable_check),    \
+	  IN_USER, NEVER,                                                                          \
+	  "Globs below a project; where there are some, they change nothing else.")                \
 	X(BACKENDS, LINUX, "backends", WORDS, (settings, linux_backends, backend_names),           \
 	  IN_CONFIG, NEVER,                                                                        \
 	  "The backends to try, in this order; by default native, bwrap, landlock.")               \
@@ -215,6 +223,7 @@ enum key_id {
 enum key_table {
 	KEYS_TOP,
 	KEYS_LINUX,
+	KEYS_FILES,
 	KEYS_PROFILE, /* also the top level of a project's file and of the requirements */
 	KEYS_NETWORK,
 	KEYS_ENVIRONMENT,

@@ -316,6 +316,8 @@ struct settings {
 	struct origin unavailable_origin;
 	names accept_missing; /* names of guarantees */
 	struct named shell;   /* of cordon-sh, absolute; "": the usual one */
+	bool files_take_ignored;
+	names files_writable; /* globs; none: everything */
 	VEC(struct approve_rule) approve;
 	VEC(struct exec_rule) exec;
 	VEC(struct feature {

@@ -124,6 +124,7 @@ static const struct {
 	{ "network", "network = { enabled = true }" },
 	{ "approve", "[[approve]]" },
 	{ "exec", "[[exec]]" },
+	{ "files", "files = { writable = [\"src/**\"] }" },
 };
 
 static int fail_type(const struct toml_member *m, const struct key *k, const char *where,

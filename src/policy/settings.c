@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The keys at the top level of a file that are not profiles (P3, P16). */
+#include "base/glob.h"
 #include "base/path.h"
 #include "policy/config.h"
 #include "policy/decode.h"
+
+enum { WRITABLE_MAX_BYTES = 1 << 20 };
 
 const char *const backend_names[] = { "native", "bwrap", "landlock", NULL };
 
@@ -98,6 +101,28 @@ int key_decode_shell(const struct decode *d, const struct toml *value, void *bas
 				     SHOWN(value->string));
 	out->shell.origin = value->origin;
 	return arena_copy(d->a, value->string, &out->shell.name, e);
+}
+
+int writable_check(struct str glob, struct origin origin, struct err *e)
+{
+	scoped_arena a = ARENA_INIT(WRITABLE_MAX_BYTES);
+	struct err why = ERR_INIT;
+	struct str part;
+	size_t at = 0;
+	bool is_bad = glob.len == 0 || path_is_absolute(glob) || str_has_nul(glob);
+
+	while (!is_bad && path_next(glob, &at, &part))
+		is_bad = str_is(part, ".") || str_is(part, "..");
+	if (is_bad)
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, origin,
+				     "'files.writable' can't hold \"%s\"; it takes globs below a "
+				     "project, like \"src/**/*.c\"",
+				     SHOWN(glob));
+	if (!glob_parse(&a, glob, &why))
+		return FAIL_CAUSE_AT(e, CAUSE_GLOB_SYNTAX, origin,
+				     "the glob \"%s\" in 'files.writable' is malformed",
+				     SHOWN(glob));
+	return 0;
 }
 
 int settings_decode(const struct decode *d, const struct toml *merged, struct settings *out,

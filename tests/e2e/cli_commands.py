@@ -499,7 +499,7 @@ def policy_keys():
 def explain_shows_every_key(w: World):
     """Each key of a kind that the table handles, set to something that is not its default."""
     names = {"protect": '[".x"]', "unprotect": '[".vscode"]', "accept_missing": '["ipc"]',
-             "backends": '["bwrap"]'}
+             "backends": '["bwrap"]', "writable": '["src/**"]'}
     kinds = {"STRING": '"text"', "PATTERNS": '["A*"]', "LIMIT": "7"}
     shown = []
     lines = {False: [], True: []}
@@ -510,7 +510,7 @@ def explain_shows_every_key(w: World):
             value = f'"{key.words()[-1]}"' if key.words() else kinds.get(key.kind, names.get(key.name))
         if value is None:
             continue
-        is_setting = key.table in ("TOP", "LINUX")
+        is_setting = key.table in ("TOP", "LINUX", "FILES")
         lines[is_setting].append(f"{'' if is_setting else 'permissions.all.'}{key.path()} = {value}")
         place = ["settings"] if is_setting else []
         if key.name in ("description", "workspace"):

@@ -27,6 +27,7 @@ static const char *const samples[KEY_COUNT] = {
 	[KEY_BACKENDS] = "['bwrap']",
 	[KEY_ACCEPT_MISSING] = "['ipc']",
 	[KEY_LINUX] = "{}",
+	[KEY_FILES_WRITABLE] = "['src/**']",
 };
 
 /* The same for every key that may be set; "" for one that is refused. */
