@@ -1076,6 +1076,7 @@ CORDON_API void cordon_argv_free(char **argv); /* NULL is fine */
  * process opens nothing of a project. One thread at a time.
  */
 typedef struct cordon_session cordon_session;
+typedef struct cordon_tool_result cordon_tool_result;
 
 struct cordon_session_options {
 	uint64_t size; /* sizeof(struct cordon_session_options) */
@@ -1117,10 +1118,34 @@ CORDON_API int cordon_scope_add(cordon_session *session, const char *path, cordo
 CORDON_API const cordon_policy *cordon_session_policy(const cordon_session *session,
 						      const char *path);
 
+enum {
+	CORDON_OPEN_READ = 0,
+	CORDON_OPEN_WRITE = 1, /* reading and writing; the file exists */
+	CORDON_OPEN_CREATE = 2 /* the same; a missing file is made, and the directories above it */
+};
+
+/*
+ * Opens a regular file as the tools do: in the sandbox, by a path that no link, ".." or swapped directory leads
+ * elsewhere, never a file with a second name (a hard link) for writing. `path` is UTF-8; a relative one begins
+ * at the first project. Who is asked is options->on_ask. What is written is there at once; to replace a file in one
+ * step use write_file. *fd is the caller's, close-on-exec, at the beginning of the file.
+ * CORDON_E_POLICY: the policy, a guard of the tools or the host's permissions forbid it, or it is no regular
+ * file; _NOTFOUND; _SYS: it was replaced meanwhile; _SYNTAX (no path), _ARGUMENT, _NOMEM, else as cordon_start().
+ */
+CORDON_API int cordon_open(cordon_session *session, const char *path, uint32_t how, intptr_t *fd,
+			   cordon_error **error);
+
+/*
+ * What may be done with a path, which need not exist: {"path", "access": "deny" | "read" | "write", "rule",
+ * "edit", "guard"?, "grant"}. `edit` says whether the edit tools change it; if only a guard of theirs keeps
+ * them from it, `guard` says which. `grant` is what would have to be opened for writing; "": nothing could.
+ * Codes as cordon_tool_call(); a path that can't be one is a refusal.
+ */
+CORDON_API int cordon_scope_check(cordon_session *session, const char *path,
+				  cordon_tool_result **result, cordon_error **error);
+
 /* The tools, as a JSON array: name, description, inputSchema, outputSchema, annotations. */
 CORDON_API const char *cordon_tools_json(cordon_session *session);
-
-typedef struct cordon_tool_result cordon_tool_result;
 
 /*
  * Calls a tool and waits for its answer. A refusal is an answer. `arguments` is a JSON object; NULL: {}.

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The tools in cordon.h: a toolbox with a loop of its own. */
+#include <string.h>
+
 #include "base/mem.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "os/fd.h"
 #include "tools/box.h"
 
 enum { ARGUMENTS_MAX_BYTES = 64 << 20 };
@@ -21,6 +26,7 @@ struct cordon_tool_result {
 struct waiting {
 	cordon_session *session;
 	cordon_tool_result *out;
+	int fd; /* of open_file; -1: none */
 	bool is_done;
 	struct err e;
 };
@@ -179,13 +185,22 @@ static void take_question(void *user, const struct cordon_ask_request *request)
 	(void)!toolbox_answer(w->session->box, request->id, "callback", &answer, &ignored);
 }
 
+static void take_descriptor(void *user, int fd)
+{
+	struct waiting *w = user;
+
+	w->fd = fd;
+}
+
 static int call_and_wait(struct waiting *w, const struct tool *tool, const char *arguments,
 			 struct err *e)
 {
 	scoped_arena a = ARENA_INIT(ARGUMENTS_MAX_BYTES);
-	struct toolbox_request request = {
-		.tool = tool, .user = w, .done = take_result, .output = take_output
-	};
+	struct toolbox_request request = { .tool = tool,
+					   .user = w,
+					   .done = take_result,
+					   .output = take_output,
+					   .opened = take_descriptor };
 	struct toolbox_call *call;
 
 	if (arguments && !(request.arguments = json_parse(&a, str_of(arguments), e)))
@@ -205,27 +220,122 @@ static int call_and_wait(struct waiting *w, const struct tool *tool, const char 
 	return w->e.code == ERR_OK ? 0 : err_result(e);
 }
 
+/* `*fd` may be NULL, and then there is none. */
+static int call_tool(cordon_session *session, const struct tool *tool, const char *arguments,
+		     cordon_tool_result **result, int *fd, struct err *e)
+{
+	struct waiting w = { .session = session, .fd = -1 };
+
+	w.out = mem_new(sizeof(*w.out), e);
+	if (!w.out)
+		return err_result(e);
+	w.out->arena = (struct arena)ARENA_INIT(ARGUMENTS_MAX_BYTES);
+	if (call_and_wait(&w, tool, arguments, e) < 0) {
+		fd_done(&w.fd);
+		cordon_tool_result_free(w.out);
+		return err_result(e);
+	}
+	if (fd)
+		*fd = w.fd;
+	*result = w.out;
+	return 0;
+}
+
 int cordon_tool_call(cordon_session *session, const char *tool, const char *arguments,
 		     cordon_tool_result **result, cordon_error **error)
 {
 	struct err e = ERR_INIT;
-	struct waiting w = { .session = session };
 	const struct tool *found = tool ? tool_find(str_of(tool)) : NULL;
 
 	if (!found || !result) {
 		(void)FAIL(&e, ERR_ARGUMENT, "cordon_tool_call: there is no such tool");
 		return error_give(&e, error);
 	}
-	w.out = mem_new(sizeof(*w.out), &e);
-	if (!w.out)
-		return error_give(&e, error);
-	w.out->arena = (struct arena)ARENA_INIT(ARGUMENTS_MAX_BYTES);
-	if (call_and_wait(&w, found, arguments, &e) < 0) {
-		cordon_tool_result_free(w.out);
-		return error_give(&e, error);
+	return call_tool(session, found, arguments, result, NULL, &e) < 0 ? error_give(&e, error)
+									  : 0;
+}
+
+/* ---- For host programs -------------------------------------------------------------------------- */
+
+/* {"path": PATH, "access": ACCESS}; NULL: without an access. */
+static int call_for_path(cordon_session *session, enum tool_id tool, const char *path,
+			 const char *access, cordon_tool_result **result, int *fd, struct err *e)
+{
+	scoped_buf arguments = BUF_INIT((size_t)8 * PATH_MAX_BYTES);
+	struct json_writer w = JSON_LINE_INIT(&arguments);
+
+	if (utf8_check(str_of(path)) < strlen(path))
+		return FAIL(e, ERR_SYNTAX, "the path is not UTF-8");
+	json_begin_object(&w);
+	json_key(&w, "path");
+	json_add_text(&w, path);
+	if (access) {
+		json_key(&w, "access");
+		json_add_text(&w, access);
 	}
-	*result = w.out;
+	json_end_object(&w);
+	if (buf_check(&arguments, e) < 0)
+		return err_wrap(e, "the path is too long");
+	return call_tool(session, &tools[tool], arguments.p, result, fd, e);
+}
+
+static enum cause cause_of(struct str kind)
+{
+	if (str_is(kind, "violation"))
+		return CAUSE_POLICY;
+	if (str_is(kind, "not_found"))
+		return CAUSE_NOTFOUND;
+	return str_is(kind, "conflict") ? CAUSE_SYS : CAUSE_SYNTAX;
+}
+
+static int give_refusal(const cordon_tool_result *result, struct err *e)
+{
+	scoped_arena a = ARENA_INIT(ARGUMENTS_MAX_BYTES);
+	const struct json *parsed = json_parse_paths(&a, result->result.structured, e);
+	const struct json *error = parsed ? json_find(parsed, "error") : NULL;
+	const struct json *kind = error ? json_find(error, "kind") : NULL;
+	const struct json *message = error ? json_find(error, "message") : NULL;
+
+	if (!kind || kind->type != JSON_STRING || !message || message->type != JSON_STRING)
+		return FAIL(e, ERR_SYS, "the file can't be opened");
+	err_fail_cause(e, ERR_HERE, cause_of(kind->string), 0, "%.*s", STR_ARG(message->string));
+	return err_result(e);
+}
+
+int cordon_open(cordon_session *session, const char *path, uint32_t how, intptr_t *fd,
+		cordon_error **error)
+{
+	static const char *const accesses[] = {
+		[CORDON_OPEN_READ] = "read", [CORDON_OPEN_WRITE] = "write", [CORDON_OPEN_CREATE] = "create"
+	};
+	cordon_tool_result *result = NULL;
+	struct err e = ERR_INIT;
+	int opened = -1;
+
+	if (!path || !fd || how >= COUNT_OF(accesses))
+		(void)FAIL(&e, ERR_ARGUMENT,
+			   "cordon_open was called with a NULL or an unknown way to open");
+	else if (call_for_path(session, TOOL_OPEN_FILE, path, accesses[how], &result, &opened,
+			       &e) == 0 &&
+		 opened < 0)
+		(void)give_refusal(result, &e);
+	cordon_tool_result_free(result);
+	if (e.code != ERR_OK)
+		return error_give(&e, error);
+	*fd = opened;
 	return 0;
+}
+
+int cordon_scope_check(cordon_session *session, const char *path, cordon_tool_result **result,
+		       cordon_error **error)
+{
+	struct err e = ERR_INIT;
+
+	if (!path || !result)
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_scope_check was called with a NULL");
+	else
+		(void)!call_for_path(session, TOOL_CHECK_PATH, path, NULL, result, NULL, &e);
+	return e.code != ERR_OK ? error_give(&e, error) : 0;
 }
 
 void cordon_tool_result_free(cordon_tool_result *result)

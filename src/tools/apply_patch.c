@@ -42,11 +42,11 @@ static int scope_of_policy(struct arena *a, const cordon_policy *policy, struct 
 	const struct places *places = &policy->plan_inputs.places;
 	bool is_private = policy->policy->profile->tmp_is_private;
 
-	if (scope_init_alone(a, places->cwd, out, e) < 0)
+	if (scope_init_alone(a, places->cwd, out, e) < 0 ||
+	    scope_set_guard(a, &policy->policy->settings, out, e) < 0)
 		return err_result(e);
 	out->plan = policy->plan;
 	out->home = places->home;
-	out->guard.allows_ignored = false;
 	for (size_t i = 0; i < PLACES_TMP_COUNT; i++)
 		out->private_tmp[i] = is_private ? places_tmp(places, i) : STR_EMPTY;
 	return 0;

@@ -67,7 +67,7 @@ struct toolbox {
 	struct arena lasting_arena;
 	VEC(struct box_grant) grants;
 	VEC(struct box_denial) denials;
-	struct audit_tool_sums counts[TOOL_COUNT];
+	struct audit_tool_sums counts[TOOL_ALL];
 	struct audit *log;  /* NULL: nothing was to be told so far */
 	struct str log_run; /* the id of this session in it */
 	bool cant_log;

@@ -15,6 +15,7 @@ void call_init(struct call *call, struct arena *a, const struct scope *scope,
 	*call = (struct call){ .a = a,
 			       .scope = scope,
 			       .arguments = arguments,
+			       .passed = -1,
 			       .text = BUF_INIT(TOOL_ANSWER_MAX_BYTES),
 			       .structured = BUF_INIT(TOOL_ANSWER_MAX_BYTES) };
 	call->json = (struct json_writer)JSON_LINE_INIT(&call->structured);

@@ -44,6 +44,12 @@ struct call {
 	struct json_writer json;
 	struct buf structured; /* what `json` writes */
 	struct refusal refusal;
+	/*
+	 * Who can't wait for another process asks by the first; by the second it learns that it has to, and
+	 * that nothing was changed.
+	 */
+	bool must_not_wait, would_wait;
+	int passed; /* a descriptor that goes out with the answer; -1: none */
 	/* May be NULL: in a unit test, or `cordon apply-patch`. */
 	void *user;
 	/* Whether nobody wants the answer any more; cheap. */
@@ -56,7 +62,7 @@ typedef int tool_fn(struct call *call, struct err *e);
 
 /* One for each tool that the worker does. */
 tool_fn tool_read_file, tool_write_file, tool_replace_in_file, tool_delete_file, tool_list_files,
-	tool_search_files, tool_apply_patch;
+	tool_search_files, tool_apply_patch, tool_open_file, tool_check_path;
 
 /* Prepares a call; its buffers are freed by call_done(). */
 void call_init(struct call *call, struct arena *a, const struct scope *scope,

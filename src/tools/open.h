@@ -61,6 +61,16 @@ int open_path(struct call *call, struct str path, enum open_purpose purpose, str
 	      struct err *e) MUST_CHECK NONNULL;
 void open_done(const struct opened *o) NONNULL;
 
+/* Where a path leads, existing or not; nothing is judged. */
+int open_find(struct call *call, struct str path, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
+/*
+ * What is above P7 for a canonical path that is to be changed: the guards of scope.h, and that of what git
+ * ignores. 1: refused, `why` says it.
+ */
+int open_guards(struct call *call, struct str path, struct str *why, struct err *e)
+	MUST_CHECK NONNULL;
+
 /*
  * Opens `name`, one component, in a directory that open_path() or this opened for OPEN_LIST; for who walks a tree. -errno. Nothing is judged: the caller asks scope_shows()
  * for the path. A FIFO is not waited for, a link is -ELOOP.

@@ -121,17 +121,6 @@ static bool has_git_component(struct str path)
 	return false;
 }
 
-static int match_pattern(struct arena *a, struct str pattern, struct str below, bool *matches,
-			 struct err *e)
-{
-	const struct glob *glob = glob_parse(a, pattern, e);
-
-	if (!glob)
-		return err_result(e);
-	*matches = glob_match_deepest(glob, below) >= 0;
-	return 0;
-}
-
 /* Whether it is one of ":secrets". */
 static int is_private(struct arena *a, const struct scope *s, struct str path, bool *out,
 		      struct err *e)
@@ -146,10 +135,13 @@ static int is_private(struct arena *a, const struct scope *s, struct str path, b
 			return err_result(e);
 		*out = path_is_under(path, secret);
 	}
-	for (size_t i = 0; root && places_secret_globs[i] && !*out; i++)
-		if (match_pattern(a, str_of(places_secret_globs[i]), path_below(path, root->path),
-				  out, e) < 0)
+	for (size_t i = 0; root && places_secret_globs[i] && !*out; i++) {
+		const struct glob *glob = glob_parse(a, str_of(places_secret_globs[i]), e);
+
+		if (!glob)
 			return err_result(e);
+		*out = glob_match_deepest(glob, path_below(path, root->path)) >= 0;
+	}
 	return 0;
 }
 
@@ -159,10 +151,14 @@ static int is_writable_by_name(struct arena *a, const struct scope *s, struct st
 	const struct scope_root *root = scope_root_of(s, path);
 
 	*out = s->guard.writable_count == 0;
-	for (size_t i = 0; root && i < s->guard.writable_count && !*out; i++)
-		if (match_pattern(a, s->guard.writable[i], path_below(path, root->path), out, e) <
-		    0)
+	for (size_t i = 0; root && i < s->guard.writable_count && !*out; i++) {
+		const struct glob *glob = glob_parse(a, s->guard.writable[i], e);
+
+		if (!glob)
 			return err_result(e);
+		/* The whole of it: a glob that names a directory opens nothing below that. */
+		*out = glob_match(glob, path_below(path, root->path));
+	}
 	return 0;
 }
 
@@ -177,6 +173,8 @@ int scope_guards(struct arena *a, const struct scope *s, struct str path, struct
 		return err_result(e);
 	if (has_git_component(path))
 		*out = STR("the file tools change nothing in a '.git'");
+	else if (str_is(path_name(path), EDIT_TEMPORARY))
+		*out = STR("this name belongs to the file tools");
 	else if (root && root->is_read_only)
 		*out = STR("this project was opened for reading");
 	else if (!is_writable)
@@ -187,6 +185,22 @@ int scope_guards(struct arena *a, const struct scope *s, struct str path, struct
 	else
 		return 0;
 	return 1;
+}
+
+int scope_set_guard(struct arena *a, const struct settings *settings, struct scope *out,
+		    struct err *e)
+{
+	const names *writable = &settings->files_writable;
+	struct str *list = arena_array(a, writable->count + 1, sizeof(*list), e);
+
+	if (!list)
+		return err_result(e);
+	for (size_t i = 0; i < writable->count; i++)
+		list[i] = writable->items[i].name;
+	out->guard = (struct scope_guard){ .allows_ignored = settings->files_take_ignored,
+					   .writable = list,
+					   .writable_count = writable->count };
+	return 0;
 }
 
 /* ---- A scope without a policy --------------------------------------------------------------------- */

@@ -72,13 +72,18 @@ bool scope_is_elsewhere(const struct scope *s, struct str path) NONNULL;
 
 /*
  * Whether the guards let a tool change `path` (canonical), which P7 allows: not below a component
- * ".git", not ignored by git, not among ":secrets", and among files.writable. 1: refused, `out` says why.
+ * ".git", not the temporary file of an edit, not ignored by git, not among ":secrets", and among
+ * files.writable. 1: refused, `out` says why.
  */
 int scope_guards(struct arena *a, const struct scope *s, struct str path, struct str *out,
 		 struct err *e) MUST_CHECK NONNULL;
 
 /* The root that `path` lies in, the deepest; NULL: in none. */
 const struct scope_root *scope_root_of(const struct scope *s, struct str path) NONNULL;
+
+/* The guard that the user's configuration asks for (files.*). ERR_NOMEM. */
+int scope_set_guard(struct arena *a, const struct settings *settings, struct scope *out,
+		    struct err *e) MUST_CHECK NONNULL;
 
 /* A scope without a policy, for one directory (canonical). ERR_NOMEM. */
 int scope_init_alone(struct arena *a, struct str directory, struct scope *out, struct err *e)

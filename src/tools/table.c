@@ -201,6 +201,20 @@ _Static_assert(TOOL_COUNT == 9, "each tool has its words here");
 	"Opens another project directory for this session. If the policy does not cover it, a " \
 	"person is asked."
 
+#define OPEN_FILE_IN                                                                            \
+	OBJECT PATH ",\"access\":{\"type\":\"string\",\"enum\":[\"read\",\"write\",\"create\"]" \
+		    "}" ENDS_INPUT("\"path\",\"access\"")
+#define OPEN_FILE_OUT	OBJECT "\"path\":{\"type\":\"string\"}," ENDS_OUTPUT
+#define OPEN_FILE_WORDS "Opens a file for the host program."
+#define CHECK_PATH_IN	OBJECT PATH ENDS_INPUT("\"path\"")
+#define CHECK_PATH_OUT                                                            \
+	OBJECT "\"path\":{\"type\":\"string\"},\"access\":{\"type\":\"string\"}," \
+	       "\"rule\":{\"type\":\"string\"},\"edit\":{\"type\":\"boolean\"},"  \
+	       "\"guard\":{\"type\":\"string\"},\"grant\":{\"type\":\"string\"}," ENDS_OUTPUT
+#define CHECK_PATH_WORDS "Says what may be done with a path."
+
+#define IS_SLOW_OPEN_FILE	false
+#define IS_SLOW_CHECK_PATH	false
 #define IS_SLOW_LIST_FILES	true
 #define IS_SLOW_SEARCH_FILES	true
 #define IS_SLOW_APPLY_PATCH	true
@@ -211,7 +225,7 @@ _Static_assert(TOOL_COUNT == 9, "each tool has its words here");
 #define IS_SLOW_EXECUTE_COMMAND false
 #define IS_SLOW_OPEN_PROJECT	false
 
-const struct tool tools[TOOL_COUNT] = {
+const struct tool tools[TOOL_ALL] = {
 #define TOOL_ROW(tool_id, tool_name, tool_access, reads, destroys, repeats) \
 	[TOOL_##tool_id] = { .id = TOOL_##tool_id,                          \
 			     .name = #tool_name,                            \
@@ -223,7 +237,7 @@ const struct tool tools[TOOL_COUNT] = {
 			     .is_destructive = (destroys),                  \
 			     .is_idempotent = (repeats),                    \
 			     .is_slow = IS_SLOW_##tool_id },
-	TOOLS(TOOL_ROW)
+	TOOLS(TOOL_ROW) HOST_TOOLS(TOOL_ROW)
 #undef TOOL_ROW
 };
 

@@ -161,6 +161,28 @@ static void put_utf16(struct buf *out, uint32_t c, bool is_big)
 	put16(out, 0xdc00 + ((c - 0x10000) & 0x3ff), is_big);
 }
 
+static uint32_t find_non_ascii(struct str utf8)
+{
+	size_t at = 0;
+	uint32_t c;
+
+	while (at < utf8.len && utf8_next(utf8, &at, &c))
+		if (c >= 0x80)
+			return c;
+	return 0;
+}
+
+/* Whether text_decode() would not take these bytes for Latin-1. What is ASCII is the same in both. */
+static bool is_taken_for_unicode(struct str latin1)
+{
+	if (str_has_prefix(latin1, BOM_UTF16LE) || str_has_prefix(latin1, BOM_UTF16BE))
+		return true;
+	for (size_t i = 0; i < latin1.len; i++)
+		if ((unsigned char)latin1.p[i] >= 0x80)
+			return utf8_check(latin1) == latin1.len;
+	return false;
+}
+
 int text_encode(struct arena *a, const struct text *text, struct str *out, uint32_t *bad,
 		struct err *e)
 {
@@ -188,6 +210,12 @@ int text_encode(struct arena *a, const struct text *text, struct str *out, uint3
 			*bad = c;
 			return 0;
 		}
+	}
+	/* Else the next one who reads it gets another text. */
+	if (text->encoding == TEXT_LATIN1 && bytes.failed == ERR_OK &&
+	    is_taken_for_unicode(buf_str(&bytes))) {
+		*bad = find_non_ascii(text->utf8);
+		return 0;
 	}
 	return buf_check(&bytes, e) < 0 ? err_result(e) : arena_copy(a, buf_str(&bytes), out, e);
 }

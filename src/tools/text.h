@@ -29,7 +29,10 @@ enum text_eol text_find_eol(struct str utf8) NONNULL;
 int text_decode(struct arena *a, struct str bytes, struct text *out, bool *is_binary, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* `*bad` is the first character that the encoding does not have; 0: none. */
+/*
+ * `*bad` is a character that the encoding can't hold; 0: none. Latin-1 also can't hold a text whose bytes
+ * text_decode() would take for another encoding.
+ */
 int text_encode(struct arena *a, const struct text *text, struct str *out, uint32_t *bad,
 		struct err *e) MUST_CHECK NONNULL;
 

@@ -39,11 +39,18 @@
 	X(EXECUTE_COMMAND, execute_command, TOOL_EXECUTES, false, true, false) \
 	X(OPEN_PROJECT, open_project, TOOL_OPENS, false, false, true)
 
+/* The same for host programs: what cordon_open() and cordon_scope_check() are made of. Nobody lists them. */
+#define HOST_TOOLS(X)                                           \
+	X(OPEN_FILE, open_file, TOOL_READS, false, false, true) \
+	X(CHECK_PATH, check_path, TOOL_READS, true, false, true)
+
 enum tool_id {
 #define TOOL_ID(id, name, access, reads, destroys, repeats) TOOL_##id,
-	TOOLS(TOOL_ID)
+	TOOLS(TOOL_ID) TOOL_COUNT,
+	TOOL_LAST_LISTED = TOOL_COUNT - 1,
+	HOST_TOOLS(TOOL_ID)
 #undef TOOL_ID
-		TOOL_COUNT
+		TOOL_ALL
 };
 
 /* What a tool needs: its files read, its files written, a command run, a project more. */
@@ -60,9 +67,9 @@ struct tool {
 	bool is_slow; /* the worker does it in a process of its own */
 };
 
-extern const struct tool tools[TOOL_COUNT];
+extern const struct tool tools[TOOL_ALL];
 
-/* NULL: there is none of that name. */
+/* NULL: there is none of that name that is listed. */
 const struct tool *tool_find(struct str name);
 
 /* X(identifier, name) */

@@ -337,7 +337,7 @@ void box_take(struct toolbox_call *call, const struct tool_result *result)
 {
 	struct err ignored = ERR_INIT;
 	const struct json *parsed, *error, *needs = NULL;
-	struct str path;
+	struct str path, plain;
 
 	if (!result->is_error || call->was_asked || !call->request.ask) {
 		box_finish(call, result);
@@ -347,7 +347,9 @@ void box_take(struct toolbox_call *call, const struct tool_result *result)
 	error = parsed ? json_find(parsed, "error") : NULL;
 	needs = error ? json_find(error, "needs") : NULL;
 	path = needs ? find_text(needs, "path") : STR_EMPTY;
-	if (!path.len || !str_is(find_text(needs, "access"), "write") ||
+	/* SECURITY: the worker names it; a person is asked about nothing that has dots in it. */
+	if (!path.len || path_plain(&call->arena, STR("/"), path, &plain, &ignored) < 0 ||
+	    !str_eq(path, plain) || !str_is(find_text(needs, "access"), "write") ||
 	    keep_result(call, result, &ignored) < 0 || !asking_begin(call, path))
 		box_finish(call, result);
 }
@@ -470,6 +472,31 @@ static void open_project(struct toolbox_call *call)
 	answer_project(call, p);
 }
 
+/* The project of a patch is that of the first absolute path in it. */
+static struct str find_patched(struct str patch)
+{
+	static const char *const heads[] = { "*** Add File: ", "*** Update File: ",
+					     "*** Delete File: " };
+	struct str line;
+
+	while (str_next_line(&patch, &line))
+		for (size_t i = 0; i < COUNT_OF(heads); i++) {
+			struct str path = str_from(line, strlen(heads[i]));
+
+			if (str_has_prefix(line, str_of(heads[i])) && path_is_absolute(path))
+				return path;
+		}
+	return STR_EMPTY;
+}
+
+static struct str find_place(const struct toolbox_call *call)
+{
+	if (call->request.tool->id == TOOL_APPLY_PATCH)
+		return find_patched(find_text(call->arguments, "patch"));
+	return find_text(call->arguments,
+			 call->request.tool->access == TOOL_EXECUTES ? "cwd" : "path");
+}
+
 /* ---- Calls -------------------------------------------------------------------------------------------- */
 
 static void begin_worker(struct toolbox_call *call)
@@ -494,9 +521,7 @@ void box_begin(struct toolbox_call *call)
 		open_project(call);
 		return;
 	}
-	call->project = box_project_of(
-		call->box,
-		find_text(call->arguments, tool->access == TOOL_EXECUTES ? "cwd" : "path"));
+	call->project = box_project_of(call->box, find_place(call));
 	if (!is_still_there(call->project)) {
 		box_refuse(call, REFUSAL_CONFLICT,
 			   "'%.*s' is not the directory any more that was opened as a project",

@@ -38,6 +38,8 @@ struct toolbox_request {
 	void (*done)(void *user, const struct tool_result *result);
 	/* Output of execute_command as it comes; stream 1 or 2. May be NULL. */
 	void (*output)(void *user, int stream, struct str bytes);
+	/* Of the tool open_file, before `done`: the descriptor becomes the callee's. May be NULL. */
+	void (*opened)(void *user, int fd);
 	void (*progress)(void *user, uint64_t done, uint64_t total,
 			 struct str message); /* or NULL */
 	/*

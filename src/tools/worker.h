@@ -7,7 +7,8 @@
  *	to it	SCOPE	what scope_print() wrote; counts for the calls that follow
  *		CALL	a byte, the number of the tool; then its arguments as JSON
  *		CANCEL	nobody wants the answer any more
- *	from it	RESULT	a byte, whether it is refused; 4 bytes, the length of the text; the text; the JSON
+ *	from it	RESULT	a byte, whether it is refused; 4 bytes, the length of the text; the text; the JSON;
+ *			of open_file also a descriptor, with the first byte of the message
  *		PROGRESS	8 bytes done, 8 bytes total; then a text
  *		FAILED	a text: why there is no answer
  *
@@ -24,7 +25,11 @@
 
 enum wire_kind { WIRE_SCOPE = 1, WIRE_CALL, WIRE_CANCEL, WIRE_RESULT, WIRE_PROGRESS, WIRE_FAILED };
 
-enum { WIRE_HEAD_BYTES = 9, WIRE_MAX_BYTES = 80 << 20 };
+enum {
+	WIRE_HEAD_BYTES = 9,
+	WIRE_MAX_BYTES = 80 << 20,
+	WIRE_ANSWER_MAX_BYTES = 10 << 20, /* from the worker: tool.h limits an answer */
+};
 
 /* 4 bytes length of what follows the head, a byte the kind, 4 bytes the call; all little endian. */
 struct wire_head {

@@ -70,7 +70,8 @@ static int put(struct call *call, struct edit *x, const struct text *text, struc
 		return err_result(e);
 	if (bad)
 		return call_refuse(call, REFUSAL_INVALID,
-				   "the file is %s, which has no U+%04X; nothing was written",
+				   "the file is %s, which can't hold U+%04X there; nothing was "
+				   "written",
 				   text_encoding_name(text->encoding), (unsigned)bad);
 	if (bytes.len > EDIT_MAX_BYTES)
 		return call_refuse(call, REFUSAL_TOO_LARGE, "a file may have %d MiB",

@@ -2,11 +2,15 @@
 /*
  * For e2e/tools.py: calls tools. tool_client DIRECTORY PROFILE|MODE [ROOT...]; each line of its input is
  * "TOOL JSON", each line of its output the answer: "ok JSON" or "refused JSON". "!once" as a tool makes every
- * question be answered with yes, for this session. A line of the log goes to stderr.
+ * question be answered with yes, for this session. "!open read|write|create PATH" opens a file, writes "host"
+ * at its beginning unless it is for reading, and says what it begins with; "!check PATH" is
+ * cordon_scope_check(). A line of the log goes to stderr.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cordon.h"
 
@@ -28,10 +32,43 @@ static void ask(void *user, const struct cordon_ask_request *request, struct cor
 
 static int complain(cordon_error *error)
 {
-	(void)printf("error %s\n", cordon_error_json(error));
+	(void)printf("error {\"cause\": \"%s\"}\n", cordon_error_cause(error));
+	(void)fprintf(stderr, "error: %s\n", cordon_error_text(error));
 	(void)fflush(stdout);
 	cordon_error_free(error);
 	return 1;
+}
+
+static void give(cordon_tool_result *result)
+{
+	(void)printf("%s %s", cordon_tool_result_is_error(result) ? "refused" : "ok",
+		     cordon_tool_result_json(result));
+	cordon_tool_result_free(result);
+}
+
+static void open_file(cordon_session *session, char *words)
+{
+	static const char *const ways[] = { "read", "write", "create" };
+	char *path = strchr(words, ' ');
+	cordon_error *error = NULL;
+	char text[65] = "";
+	uint32_t how = 0;
+	intptr_t fd;
+	ssize_t n;
+
+	*path++ = '\0';
+	while (how < 2 && strcmp(words, ways[how]) != 0)
+		how++;
+	if (cordon_open(session, path, how, &fd, &error) < 0) {
+		(void)complain(error);
+		return;
+	}
+	if (how != CORDON_OPEN_READ && pwrite((int)fd, "host", 4, 0) != 4)
+		(void)fprintf(stderr, "can't write\n");
+	n = read((int)fd, text, sizeof(text) - 1);
+	(void)printf("ok {\"bytes\": %zd, \"text\": \"%.4s\", \"cloexec\": %s}\n", n, text,
+		     fcntl((int)fd, F_GETFD) & FD_CLOEXEC ? "true" : "false");
+	(void)close((int)fd);
 }
 
 static void call(cordon_session *session, char *line)
@@ -50,12 +87,17 @@ static void call(cordon_session *session, char *line)
 			(void)complain(error);
 		else
 			(void)printf("ok {}\n");
+	} else if (strcmp(line, "!open") == 0) {
+		open_file(session, blank + 1);
+	} else if (strcmp(line, "!check") == 0) {
+		if (cordon_scope_check(session, blank + 1, &result, &error) < 0)
+			(void)complain(error);
+		else
+			give(result);
 	} else if (cordon_tool_call(session, line, blank ? blank + 1 : NULL, &result, &error) < 0) {
 		(void)complain(error);
 	} else {
-		(void)printf("%s %s", cordon_tool_result_is_error(result) ? "refused" : "ok",
-			     cordon_tool_result_json(result));
-		cordon_tool_result_free(result);
+		give(result);
 	}
 	(void)fflush(stdout);
 }

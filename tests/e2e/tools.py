@@ -3,18 +3,20 @@
 """The file tools of libcordon (docs/file-tools.md): what they give, what they refuse, and attacks on them."""
 
 import ctypes
+import fcntl
 import json
 import os
 import random
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import threading
 import time
 from pathlib import Path
 
-from cli import NONE, PROGRAM, SECONDS, case, run, run_cases  # noqa: F401
+from cli import PROGRAM, SECONDS, Skip, case, run_cases
 
 CLIENT = os.environ["TOOL_CLIENT"]
 DEV = 'default_permissions = "dev"\n[permissions.dev]\nextends = ":workspace"\n'
@@ -61,6 +63,14 @@ class Tools:
         kind, value = self.line(f"{tool} {json.dumps(arguments)}")
         assert kind == "refused" and value["error"]["kind"] == why, value
         return value["error"]
+
+    def opened(self, how, path):
+        """cordon_open(): what it says, or the cause of the error."""
+        self.client.stdin.write(f"!open {how} {path}\n".encode())
+        self.client.stdin.flush()
+        kind, _, rest = self.client.stdout.readline().decode().partition(" ")
+        value = json.loads(rest)
+        return value if kind == "ok" else value["cause"]
 
     def any(self, tool, **arguments):
         kind, value = self.line(f"{tool} {json.dumps(arguments)}")
@@ -172,6 +182,189 @@ def a_changed_file_keeps_its_mode_and_attributes_but_no_set_id_bits(w):
     assert not leftovers(w)
 
 
+ACL_ACCESS, ACL_DEFAULT = "system.posix_acl_access", "system.posix_acl_default"
+
+
+def acl_of(user, named_access, others=4):
+    """Version 2: owner rw, that user, group r, mask rwx, others."""
+    entries = ((1, 6, -1), (2, named_access, user), (4, 4, -1), (0x10, 7, -1), (0x20, others, -1))
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *e) for e in entries)
+
+
+@case
+def the_acl_of_a_directory_does_not_open_a_file_that_was_there_before(w):
+    path = w.repo / "f"
+    path.write_text("one\n")
+    path.chmod(0o600)
+    try:
+        os.setxattr(w.repo, ACL_DEFAULT, acl_of(os.getuid(), 7, 7))
+    except OSError as error:
+        raise Skip(f"no ACLs here: {error}") from error
+    (w.repo / "control").write_text("x")
+    assert ACL_ACCESS in os.listxattr(w.repo / "control"), "a new file inherits nothing, so this shows nothing"
+    with Tools(w) as t:
+        wrote = t.ok("write_file", path="f", content="two\n")
+        assert ACL_ACCESS not in os.listxattr(path) and stat.S_IMODE(path.stat().st_mode) == 0o600, wrote
+        # One that has an ACL keeps it, also where that takes writing in place.
+        os.setxattr(path, ACL_ACCESS, acl_of(os.getuid(), 4, 0))
+        before = os.getxattr(path, ACL_ACCESS)
+        t.ok("write_file", path="f", content="three\n")
+        assert os.getxattr(path, ACL_ACCESS) == before and path.read_text() == "three\n"
+
+
+@case
+def text_that_would_be_read_as_another_encoding_is_refused(w):
+    (w.repo / "latin").write_bytes(b"caf\xe9\n")
+    with Tools(w) as t:
+        for text in "Ã©\n", "ÿþa\n":
+            t.refused("write_file", "invalid", path="latin", content=text)
+            assert (w.repo / "latin").read_bytes() == b"caf\xe9\n"
+        t.ok("write_file", path="latin", content="é Ã©\n")
+        assert t.ok("read_file", path="latin")["content"] == "é Ã©\n"
+
+
+@case
+def the_name_of_the_temporary_belongs_to_the_tools(w):
+    (w.repo / "f").write_text("x\n")
+    with Tools(w) as t:
+        t.refused("write_file", "violation", path=".cordon-edit.tmp", content="x")
+        t.refused("apply_patch", "violation",
+                  patch="*** Begin Patch\n*** Add File: sub/.cordon-edit.tmp\n+x\n*** End Patch\n")
+        t.ok("write_file", path="f", content="y\n")
+    assert not leftovers(w)
+
+
+@case
+def a_directory_that_somebody_holds_delays_no_other_call(w):
+    """A command may hold the lock of a directory as long as it likes."""
+    from mcp_client import Client  # pylint: disable=import-outside-toplevel
+    (w.repo / "held").mkdir()
+    (w.repo / "f").write_text("x\n")
+    w.write_config(DEV)
+    lock = os.open(w.repo / "held", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with Client(w) as c:
+        c.initialize()
+        c.call("read_file", path="f")
+        order = []
+        numbers = {c.begin("tools/call", {"name": name, "arguments": arguments}): name for name, arguments in (
+            ("write_file", {"path": "held/f", "content": "x"}), ("read_file", {"path": "f"}))}
+        first, second = numbers
+        read = c.wait(second)
+        order.append(first in c.answers)
+        assert not read["result"].get("isError") and order == [False], "the read waited for the write"
+        refused = c.wait(first)["result"]
+        assert refused["structuredContent"]["error"]["kind"] == "conflict", refused
+        os.close(lock)
+        assert not c.call("write_file", path="held/f", content="x").get("isError")
+
+
+@case
+def host_programs_open_what_the_tools_may(w):
+    outside = w.home / "outside"
+    outside.write_text("outside\n")
+    (w.repo / "f").write_text("0123456789\n")
+    (w.repo / "link").symlink_to("f")
+    (w.repo / "out").symlink_to(outside)
+    (w.repo / "denied").write_text("no\n")
+    (w.repo / "twin").write_text("two\n")
+    os.link(w.repo / "twin", w.home / "twin")
+    os.mkfifo(w.repo / "fifo")
+    config = DEV + ('[permissions.dev.filesystem]\n":workspace_roots" = { denied = "deny", "ro" = "read" }\n')
+    (w.repo / "ro").write_text("ro!")
+    with Tools(w, config) as t:
+        assert t.opened("read", "f") == {"bytes": 11, "text": "0123", "cloexec": True}
+        assert t.opened("read", "link")["text"] == "0123"
+        assert t.opened("write", "f")["text"] == "host" and (w.repo / "f").read_text() == "host456789\n"
+        assert t.opened("write", "new") == t.opened("read", "new") == "not_found" and not (w.repo / "new").exists()
+        assert t.opened("create", "d/e/new")["text"] == "host" and (w.repo / "d/e/new").read_text() == "host"
+        for path in "denied", "denied/x", "/proc/self/environ", "/dev/null", "/dev/zero":
+            for how in "read", "write", "create":
+                assert t.opened(how, path) == "policy", (how, path)
+        assert t.opened("write", "out") == t.opened("create", "out") == t.opened("write", "ro") == "policy"
+        assert t.opened("read", "ro")["bytes"] == 3
+        assert t.opened("write", "twin") == "policy" and (w.home / "twin").read_text() == "two\n"
+        assert t.opened("read", "fifo") == t.opened("write", "fifo") == "syntax"
+        assert t.opened("read", ".") == "syntax"
+        t.ok("read_file", path="f")
+    assert outside.read_text() == "outside\n"
+
+
+@case
+def a_question_about_a_path_is_answered_whether_it_exists_or_not(w):
+    (w.repo / "shut").mkdir()
+    (w.repo / ".gitignore").write_text("*.o\n")
+    (w.repo / ".git").mkdir()
+    (w.repo / "in").symlink_to("shut/there")
+    (w.repo / "shut/there").write_text("x")
+    config = DEV + '[permissions.dev.filesystem]\n":workspace_roots" = { shut = "deny" }\n'
+    with Tools(w, config) as t:
+        def check(path):
+            kind, value = t.line(f"!check {path}")
+            assert kind == "ok", value
+            return value["access"], value["edit"], value.get("guard", "") != "", value["grant"] != ""
+        assert check("f") == check("missing/far/away") == ("write", True, False, False)
+        assert check("x.o") == check(".env") == ("write", False, True, False)
+        assert check("shut/there") == check("shut/not") == check("in") == ("deny", False, False, False)
+        assert check("/etc/passwd") == ("read", False, False, True)
+        assert check("/proc/self/environ") == check("/proc/none") == ("deny", False, False, False)
+        assert t.line("!check shut/there")[1]["rule"] != t.line("!check /proc/none")[1]["rule"] != ""
+
+
+@case
+def the_user_narrows_what_the_edit_tools_change_and_commands_are_not_held(w):
+    (w.repo / ".gitignore").write_text("*.o\n")
+    (w.repo / ".git").mkdir()
+    for name in "a.o", ".env", "src/a.c", "src/deep/b.c", "c.c":
+        w.write(f"repo/{name}", "old\n")
+
+    def edits(t):
+        return {name: t.any("write_file", path=name, content=f"{time.monotonic_ns()}\n") == "ok"
+                for name in ("a.o", ".env", "src/a.c", "src/deep/b.c", "src/new.c", "c.c", "src/a.c/../n.h")}
+
+    with Tools(w) as t:
+        assert edits(t) == {"a.o": False, ".env": False, "src/a.c": True, "src/deep/b.c": True, "src/new.c": True,
+                            "c.c": True, "src/a.c/../n.h": False}
+    with Tools(w, DEV + '[files]\nignored = "allow"\n') as t:
+        assert {n for n, may in edits(t).items() if not may} == {"src/a.c/../n.h"}
+    with Tools(w, DEV + '[files]\nwritable = ["src/**/*.c"]\n') as t:
+        assert {n for n, may in edits(t).items() if may} == {"src/a.c", "src/deep/b.c", "src/new.c"}
+        refused = t.refused("delete_file", "violation", path="c.c")
+        assert "files.writable" in refused["rule"] and refused["grant"] == "", refused
+        assert t.ok("execute_command", command="echo c > c.c; echo o > a.o")["status"] == 0
+        # apply_patch, and the program outside of a session
+        patch = "*** Begin Patch\n*** Add File: {}\n+x\n*** End Patch\n"
+        t.refused("apply_patch", "violation", patch=patch.format("top.c"))
+        t.ok("apply_patch", patch=patch.format("src/top.c"))
+        done = w.run("apply-patch", patch.format("top.c"), "--config-file", str(w.config), check=1)
+        assert "files.writable" in done.err and not (w.repo / "top.c").exists(), done
+        w.ok("apply-patch", patch.format("src/top.c"), "--config-file", str(w.config))
+    # Only the user's own file, and only globs below a project.
+    for bad in '["/src/**"]', '["../x"]', '[""]', r'["a\\"]', "true":
+        w.write_config(DEV + f"[files]\nwritable = {bad}\n")
+        w.fails("explain")
+    w.write_config(DEV)
+    w.write("repo/.cordon/config.toml", '[files]\nignored = "allow"\n')
+    w.fails("explain")
+
+
+@case
+def doctor_removes_what_a_killed_edit_left_but_not_under_a_living_one(w):
+    w.write_config(DEV)
+    for name in "a", "b":
+        w.write(f"repo/{name}/.cordon-edit.tmp", "half")
+    w.write("repo/a/mine.tmp", "mine")
+    lock = os.open(w.repo / "b", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    found = w.ok("doctor", "--clean", "--json").json["cleaned"]
+    assert str(w.repo / "a/.cordon-edit.tmp") in found["removed"], found
+    assert (w.repo / "b/.cordon-edit.tmp").exists() and (w.repo / "a/mine.tmp").exists()
+    os.close(lock)
+    w.ok("doctor", "--clean")
+    assert not leftovers(w)
+
+
+
 @case
 def a_hard_link_is_never_written_through(w):
     other = w.write("outside", "theirs\n")
@@ -209,11 +402,21 @@ def nothing_in_a_git_directory_is_changed_by_any_tool(w):
                 t.refused("write_file", "violation", path=path, content="evil")
                 t.refused("replace_in_file", "violation", path=path, old="old", new="evil")
                 t.refused("delete_file", "violation", path=path)
-                patch = f"*** Begin Patch\n*** Add File: {path}\n+evil\n*** End Patch\n"
-                assert t.any("apply_patch", patch=patch) != "ok"
+                for hunk in (f"*** Add File: {path}\n+evil", f"*** Delete File: {path}",
+                             f"*** Update File: {path}\n@@\n-old\n+evil",
+                             f"*** Update File: {path}\n*** Move to: stolen\n@@\n-old\n+evil",
+                             f"*** Update File: inner\n*** Move to: {path}\n@@\n-old\n+evil"):
+                    for atomic in False, True:
+                        (w.repo / "inner").write_text("old\n")
+                        t.refused("apply_patch", "violation", atomic=atomic,
+                                  patch=f"*** Begin Patch\n{hunk}\n*** End Patch\n")
+                assert t.opened("write", path) == t.opened("create", path) == "policy", path
             assert hook.read_text() == "old\n" and not (hook.parent / "new").exists()
+            assert not (w.repo / "stolen").exists() and not list((w.repo / "sub/.git/hooks").iterdir())
             # the control: what lies beside it
             t.ok("write_file", path="hooks/pre-commit", content="fine\n")
+            t.ok("apply_patch", patch="*** Begin Patch\n*** Update File: inner\n*** Move to: moved\n@@\n-old\n+new\n"
+                 "*** End Patch\n")
 
 
 @case
@@ -468,6 +671,65 @@ def is_below(pid, ancestor):
         except OSError:
             return False
     return False
+
+
+RESULT, PROGRESS = 4, 5
+FALSE_WORKER = Path(__file__).resolve().parent / "false_worker.py"
+
+
+@case
+def a_worker_that_was_taken_over_gives_nothing_but_one_answer(w):
+    answers = w.home / "answers"
+    os.mkfifo(w.home / "fifo")
+    (w.home / "file").write_text("text")
+
+    def result(body, text=b"t", length=None, passed=None, number=None, is_error=0):
+        head = bytes([is_error]) + struct.pack("<I", len(text) if length is None else length)
+        return (RESULT, head + text + body, number, passed)
+
+    def answer(*given):
+        answers.write_text(repr(given))
+
+    good = result(b'{"a":1}\n')
+    with Tools(w, DEV, env={"CORDON_PROGRAM": str(FALSE_WORKER), "FALSE_ANSWERS": str(answers)}) as t:
+        answer(good)
+        assert t.ok("read_file", path="f") == {"a": 1}
+        for bad in (b"", b"{", b"[]", b"{}{}", b'{}\n{"jsonrpc":"2.0"}', b'{}},"id":7,"result":{', b'{"a":"\xff"}',
+                    b'{"a":"\x01"}', b'{"a":1,"a":2}', b'{\n}', b"{}\0"):
+            answer(result(bad))
+            t.refused("read_file", "conflict", path="f")
+        for text in b"\xff", b"\0":
+            answer(result(b"{}", text=text))
+            t.refused("read_file", "conflict", path="f")
+        answer(result(b"{}", length=1 << 31))
+        t.refused("read_file", "conflict", path="f")
+        answer((RESULT, b"\0\0", None, None))
+        t.refused("read_file", "conflict", path="f")
+        # Of calls that there are not, of progress that is none, and of a second answer nothing is seen.
+        answer(result(b'{"b":2}', number=4000), (PROGRESS, b"\xff" * 24, None, None), good, result(b'{"c":3}'))
+        assert t.ok("read_file", path="f") == {"a": 1}
+        # It asks for what has dots in it: nobody is asked.
+        t.line("!yes")
+        answer(result(json.dumps({"error": {"kind": "violation", "message": "m", "rule": "r", "grant": "x", "needs": {
+            "access": "write", "path": f"{w.repo}/../home"}}}).encode() + b"\n", is_error=1))
+        t.refused("write_file", "violation", path="f", content="x")
+        # Descriptors: only a file, and only of the kind that was asked for; none is kept.
+        for passed in "/dev/null", str(w.home / "fifo"), str(w.home), None:
+            answer(result(b"{}", passed=passed))
+            assert t.opened("read", "f") == "system_call", passed
+        answer(result(b"{}", passed=str(w.home / "file")))
+        assert t.opened("read", "f")["text"] == "text" and t.opened("write", "f") == "system_call"
+        fds = Path(f"/proc/{t.client.pid}/fd")
+        before = len(list(fds.iterdir()))
+        for _ in range(20):
+            answer(result(b"{}", number=1, passed=str(w.home / "file")), result(b"{}\n", passed=str(w.home / "file")))
+            t.ok("read_file", path="f")
+        assert len(list(fds.iterdir())) <= before + 1
+        # An answer longer than any may be ends it; what is asked next goes to a new one.
+        answer((RESULT, bytes(11 << 20), None, None))
+        t.refused("read_file", "conflict", path="f")
+        answer(good)
+        assert t.ok("read_file", path="f") == {"a": 1}
 
 
 @case

@@ -4,16 +4,25 @@
  * standard input. When it ends while calls wait, it is started once more for them.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/bwrap/bwrap.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "os/fd.h"
 #include "tools/box.h"
 #include "tools/worker.h"
 
-enum { LINE_MAX_BYTES = 256 << 20, READ_ROOM = 64 << 10, LINE_BUFFER_BYTES = 256 << 20 };
+enum {
+	LINE_MAX_BYTES = 256 << 20,
+	READ_ROOM = 64 << 10,
+	LINE_BUFFER_BYTES = 256 << 20,
+	ANSWER_TREE_BYTES = 256 << 20,
+};
 
 struct line {
 	struct tool_project *project;
@@ -24,6 +33,7 @@ struct line {
 	int fd;
 	struct watcher socket, run;
 	bool wants_out;
+	int passed; /* a descriptor that came with what is in `in`; -1: none */
 	struct buf in, out;
 	size_t sent;
 	struct str last_words; /* of the session */
@@ -65,6 +75,7 @@ static void line_free(struct line *line)
 	loop_remove(loop, &line->socket);
 	loop_remove(loop, &line->run);
 	fd_done(&line->fd);
+	fd_done(&line->passed);
 	if (line->session)
 		session_done(line->session);
 	cordon_policy_free(line->policy);
@@ -82,6 +93,12 @@ static struct toolbox_call *find_waiting(struct tool_project *p)
 	return NULL;
 }
 
+static void send_later(struct toolbox_call *call)
+{
+	call->state = CALL_NEW;
+	loop_set_next_step(call->box->loop, &call->box->later);
+}
+
 /* Its calls are tried once more, by a new worker. */
 static void lose(struct line *line, const char *why)
 {
@@ -92,19 +109,15 @@ static void lose(struct line *line, const char *why)
 	line_free(line);
 	p->box->restarts++;
 	while ((call = find_waiting(p))) {
-		struct err e = ERR_INIT;
-
-		call->state = CALL_RUNS;
 		if (call->was_retried) {
+			call->state = CALL_RUNS;
 			box_refuse(call, REFUSAL_CONFLICT,
 				   "the sandbox of the file tools has ended twice during this "
 				   "call; the file is as it was, or as it was to be");
-			continue;
+		} else {
+			call->was_retried = true;
+			send_later(call);
 		}
-		call->was_retried = true;
-		if (line_send(call, &e) < 0)
-			box_refuse(call, REFUSAL_CONFLICT, "the sandbox can't be started: %s",
-				   e.text);
 	}
 }
 
@@ -116,10 +129,8 @@ void line_end(struct tool_project *project)
 	if (!project->line)
 		return;
 	line_free(project->line);
-	while ((call = find_waiting(project))) {
-		call->state = CALL_NEW;
-		loop_set_next_step(project->box->loop, &project->box->later);
-	}
+	while ((call = find_waiting(project)))
+		send_later(call);
 }
 
 /* ---- Messages ------------------------------------------------------------------------------------------ */
@@ -178,17 +189,76 @@ static uint64_t get64(const char *p)
 	return wire_get32(at) | (uint64_t)wire_get32(at + 4) << 32;
 }
 
+static bool is_text(struct str s)
+{
+	return !str_has_nul(s) && utf8_check(s) == s.len;
+}
+
+/* One line, and an object: what is more would be taken for messages of the server. */
+static bool is_json_line(struct str s)
+{
+	scoped_arena a = ARENA_INIT(ANSWER_TREE_BYTES);
+	struct err ignored = ERR_INIT;
+	const struct json *value;
+
+	if (str_has_suffix(s, STR("\n")))
+		s.len--;
+	for (size_t i = 0; i < s.len; i++)
+		if ((unsigned char)s.p[i] < 0x20)
+			return false;
+	value = json_parse_paths(&a, s, &ignored);
+	return value && value->type == JSON_OBJECT;
+}
+
 static void take_progress(const struct toolbox_call *call, struct str payload)
 {
-	if (call->request.progress && payload.len >= 16)
-		call->request.progress(call->request.user, get64(payload.p), get64(payload.p + 8),
-				       str_from(payload, 16));
+	struct str message = str_from(payload, 16);
+	uint64_t done, total;
+
+	if (!call->request.progress || payload.len < 16 || !is_text(message))
+		return;
+	done = get64(payload.p);
+	total = get64(payload.p + 8);
+	if (done <= INT64_MAX && total <= INT64_MAX)
+		call->request.progress(call->request.user, done, total, message);
+}
+
+/*
+ * SECURITY: whatever a worker that was taken over passes, the host program gets a regular file, of those that
+ * the sandbox lets it open.
+ */
+static bool is_file(int fd, bool writes)
+{
+	struct stat st;
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && !(flags & O_PATH) &&
+	       (flags & O_ACCMODE) == (writes ? O_RDWR : O_RDONLY) && fstat(fd, &st) == 0 &&
+	       S_ISREG(st.st_mode);
+}
+
+/* False: there should be a descriptor, and there is none. */
+static bool take_passed(const struct toolbox_call *call, int *passed)
+{
+	const struct json *access = json_find(call->arguments, "access");
+
+	if (!access || !is_file(*passed, !str_is(access->string, "read")))
+		return false;
+	if (call->request.opened) {
+		call->request.opened(call->request.user, *passed);
+		*passed = -1;
+	}
+	return true;
 }
 
 static void take_result(struct toolbox_call *call, struct str payload)
 {
+	scoped_fd passed = call->project->line->passed;
+	bool opens = call->request.tool->id == TOOL_OPEN_FILE;
 	struct tool_result result;
 	size_t text;
+
+	call->project->line->passed = -1;
 
 	call->state = CALL_RUNS;
 	if (payload.len < 5 ||
@@ -199,10 +269,17 @@ static void take_result(struct toolbox_call *call, struct str payload)
 	result.is_error = payload.p[0] != 0;
 	result.text = str_first(str_from(payload, 5), text);
 	result.structured = str_from(payload, 5 + text);
-	box_take(call, &result);
+	if (is_text(result.text) && is_json_line(result.structured) &&
+	    (!opens || result.is_error || take_passed(call, &passed)))
+		box_take(call, &result);
+	else
+		box_refuse(call, REFUSAL_CONFLICT, "the worker gave an answer that is none");
 }
 
-/* SECURITY: it comes from inside: a number of no call, or a length that is too large, changes nothing. */
+/*
+ * SECURITY: it comes from inside, where a hostile file may have taken the worker over: a number of no call, or a
+ * length that is too large, changes nothing, and what is no text or no JSON goes no further.
+ */
 static void take_message(struct line *line, struct wire_head head, struct str payload)
 {
 	struct toolbox_call *call = find_call(line, head.call);
@@ -224,7 +301,7 @@ static bool take_next(struct line *line, struct err *e)
 {
 	struct tool_project *p = line->project;
 	struct str rest = buf_str(&line->in);
-	scoped_buf message = BUF_INIT((size_t)2 * WIRE_MAX_BYTES);
+	scoped_buf message = BUF_INIT((size_t)2 * WIRE_ANSWER_MAX_BYTES);
 	scoped_buf left = BUF_INIT(LINE_BUFFER_BYTES);
 	struct wire_head head;
 	size_t whole;
@@ -233,7 +310,7 @@ static bool take_next(struct line *line, struct err *e)
 		return false;
 	head = wire_get_head((const unsigned char *)rest.p);
 	whole = (size_t)head.length + WIRE_HEAD_BYTES;
-	if (head.length > WIRE_MAX_BYTES) {
+	if (head.length > WIRE_ANSWER_MAX_BYTES) {
 		(void)FAIL(e, ERR_LIMIT, "its message is too long");
 		return false;
 	}
@@ -252,6 +329,29 @@ static bool take_next(struct line *line, struct err *e)
 	return p->line == line;
 }
 
+/* As recv(); a descriptor that comes along is kept for the message that it belongs to. */
+static ssize_t receive(struct line *line, char *block, size_t size)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = { block, size };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control.room) };
+	ssize_t n = recvmsg(line->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *found = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
+
+	if (found && found->cmsg_level == SOL_SOCKET && found->cmsg_type == SCM_RIGHTS &&
+	    found->cmsg_len == CMSG_LEN(sizeof(int))) {
+		fd_close(&line->passed);
+		memcpy(&line->passed, CMSG_DATA(found), sizeof(int));
+	}
+	return n;
+}
+
 static int socket_is_ready(void *user, uint32_t events, struct err *e)
 {
 	struct line *line = user;
@@ -264,7 +364,7 @@ static int socket_is_ready(void *user, uint32_t events, struct err *e)
 		lose(line, why.text);
 		return 0;
 	}
-	n = recv(line->fd, block, sizeof(block), MSG_DONTWAIT);
+	n = receive(line, block, sizeof(block));
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
@@ -358,7 +458,8 @@ static int send_scope(struct line *line, struct err *e)
 		scope.private_tmp[i] = plan->policy->profile->tmp_is_private
 					       ? places_tmp(&plan->places, i)
 					       : STR_EMPTY;
-	if (box_print_sandbox(&line->arena, p, o->is_sandboxed ? o->backend->name : "none",
+	if (scope_set_guard(&line->arena, &line->policy->policy->settings, &scope, e) < 0 ||
+	    box_print_sandbox(&line->arena, p, o->is_sandboxed ? o->backend->name : "none",
 			      &scope.sandbox, e) < 0)
 		return err_result(e);
 	scope_print(&bytes, &scope);
@@ -401,6 +502,7 @@ static int line_begin(struct tool_project *p, struct err *e)
 	*line = (struct line){ .project = p,
 			       .arena = ARENA_INIT(LINE_MAX_BYTES),
 			       .fd = -1,
+			       .passed = -1,
 			       .in = BUF_INIT(LINE_BUFFER_BYTES),
 			       .out = BUF_INIT(LINE_BUFFER_BYTES) };
 	p->line = line;

@@ -237,6 +237,9 @@ static int follow(struct walk *w, int link, struct str name, struct err *e)
 	/* SECURITY: what a link of /proc leads to is not what its text says. */
 	if (is_of_kernel(link))
 		return give_up(w, name, EACCES, e);
+	/* A link in a denied directory leads nowhere, also where the kernel would follow it (P8). */
+	if (scope_access(w->call->scope, w->path) == ACCESS_DENY)
+		return give_up(w, name, EACCES, e);
 	length = readlinkat(link, "", text, sizeof(text));
 	if (length <= 0 || (size_t)length >= sizeof(text))
 		return give_up(w, name, length < 0 ? errno : ENAMETOOLONG, e);
@@ -283,6 +286,21 @@ static int enter(struct walk *w, struct str name, struct err *e)
 	return 0;
 }
 
+static int go_up(struct walk *w, struct str name, struct err *e)
+{
+	struct file_facts facts;
+	struct str above;
+	int r;
+
+	if (arena_copy(w->call->a, path_parent(w->path), &above, e) < 0)
+		return err_result(e);
+	/* A file has no "..". */
+	r = open_look(w->fd, &facts);
+	if (r == 0)
+		r = facts.type == FILE_DIRECTORY ? reopen(w, above) : -ENOTDIR;
+	return r < 0 ? give_up(w, name, -r, e) : 0;
+}
+
 /* Component by component; with links, and with "..". */
 static int walk_slowly(struct walk *w, struct err *e)
 {
@@ -296,17 +314,7 @@ static int walk_slowly(struct walk *w, struct err *e)
 		w->rest = str_from(w->rest, name.len + 1);
 		if (!name.len || str_is(name, "."))
 			continue;
-		if (str_is(name, "..")) {
-			struct str above;
-
-			if (arena_copy(w->call->a, path_parent(w->path), &above, e) < 0)
-				return err_result(e);
-			r = reopen(w, above);
-			if (r < 0)
-				r = give_up(w, name, -r, e);
-		} else {
-			r = enter(w, name, e);
-		}
+		r = str_is(name, "..") ? go_up(w, name, e) : enter(w, name, e);
 		if (r < 0)
 			return r;
 	}
@@ -380,8 +388,7 @@ static int refuse_type(struct call *call, const struct opened *o, const char *wh
 	return call_refuse(call, REFUSAL_INVALID, "'%s' is %s", SHOWN(o->path), what);
 }
 
-/* The guards of scope.h, and that of what git ignores. 1: refused, `why` says it. */
-static int ask_guards(struct call *call, struct str path, struct str *why, struct err *e)
+int open_guards(struct call *call, struct str path, struct str *why, struct err *e)
 {
 	int r = scope_guards(call->a, call->scope, path, why, e);
 	bool is_ignored = false;
@@ -413,7 +420,7 @@ static int judge(struct call *call, struct opened *o, enum open_purpose purpose,
 		return call_violates(call, o->path, wanted, e);
 	if (purpose != OPEN_EDIT)
 		return 0;
-	r = ask_guards(call, o->path, &why, e);
+	r = open_guards(call, o->path, &why, e);
 	if (r <= 0)
 		return r;
 	(void)call_refuse(call, REFUSAL_VIOLATION, "'%s' is not changed: %.*s", SHOWN(o->path),
@@ -562,7 +569,27 @@ int open_path(struct call *call, struct str path, enum open_purpose purpose, str
 	return 0;
 }
 
+int open_find(struct call *call, struct str path, struct str *out, struct err *e)
+{
+	struct walk w = { .call = call, .path = STR_EMPTY, .rest = STR_EMPTY, .fd = -1 };
+	struct str whole;
+	int r = find_start(call, path, &whole, e);
+
+	if (r == 0)
+		r = walk(&w, whole, e);
+	fd_done(&w.fd);
+	if (r == 0)
+		*out = w.path;
+	return r;
+}
+
 /* ---- Reading -------------------------------------------------------------------------------------------- */
+
+static int refuse_too_large(struct call *call, const struct opened *o, size_t max_bytes)
+{
+	return call_refuse(call, REFUSAL_TOO_LARGE, "'%s' is larger than %zu bytes", SHOWN(o->path),
+			   max_bytes);
+}
 
 static int read_once(struct call *call, const struct opened *o, size_t max_bytes, struct buf *out,
 		     struct err *e)
@@ -580,8 +607,7 @@ static int read_once(struct call *call, const struct opened *o, size_t max_bytes
 		if (n == 0)
 			return buf_check(out, e);
 		if ((uint64_t)at + (uint64_t)n > max_bytes)
-			return call_refuse(call, REFUSAL_TOO_LARGE, "'%s' is larger than %zu bytes",
-					   SHOWN(o->path), max_bytes);
+			return refuse_too_large(call, o, max_bytes);
 		buf_add(out, (struct str){ block, (size_t)n });
 		at += n;
 	}
@@ -597,6 +623,9 @@ int open_read_all(struct call *call, const struct opened *o, size_t max_bytes, s
 
 		if (open_look(o->fd, &before) < 0)
 			return refuse_errno(call, o->path, EIO);
+		/* Not only when it was read so far: it may be a hole. */
+		if (before.size > max_bytes)
+			return refuse_too_large(call, o, max_bytes);
 		r = read_once(call, o, max_bytes, &text, e);
 		if (r < 0)
 			return r;

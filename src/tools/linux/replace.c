@@ -100,6 +100,12 @@ static int refuse_write(const struct edit *x, int number)
 		return call_refuse(x->call, REFUSAL_TOO_LARGE,
 				   "'%s' was not written: there is no room for it; it is as it was",
 				   SHOWN(x->at.path));
+	if (number == EBUSY)
+		return call_refuse(
+			x->call, REFUSAL_CONFLICT,
+			"'%s' can't be written: another process holds the temporary file "
+			"of an edit beside it",
+			SHOWN(x->at.path));
 	if (number == ETXTBSY)
 		return call_refuse(x->call, REFUSAL_CONFLICT,
 				   "'%s' is a program that runs, so it can't be written",
@@ -122,6 +128,9 @@ static int lock_directory(struct edit *x)
 		if (flock(x->lock, LOCK_EX | LOCK_NB) == 0)
 			return 0;
 		if (errno != EWOULDBLOCK)
+			break;
+		x->call->would_wait = x->call->must_not_wait;
+		if (x->call->would_wait)
 			break;
 		(void)nanosleep(&pause, NULL);
 	}
@@ -234,6 +243,19 @@ static bool is_dropped(const char *name)
 	       strcmp(name, "security.evm") == 0;
 }
 
+/*
+ * SECURITY: a directory may give new files an ACL of their own, which the old file need not have. It would
+ * let in others than the old one did.
+ */
+static bool drop_inherited_acl(int from, int to)
+{
+	static const char acl[] = "system.posix_acl_access";
+
+	if (fgetxattr(from, acl, NULL, 0) >= 0 || fgetxattr(to, acl, NULL, 0) < 0)
+		return true;
+	return fremovexattr(to, acl) == 0;
+}
+
 /* The label of a security module: a new file has its own where this one can't be set. */
 static bool may_be_lost(const char *name)
 {
@@ -278,7 +300,8 @@ static bool take_over(const struct edit *x, int to)
 	if ((now.owner != old->owner || now.group != old->group) &&
 	    fchown(to, old->owner, old->group) < 0)
 		return false;
-	return copy_xattrs(x->call, x->at.fd, to) && fchmod(to, old->mode & MODE_KEPT) == 0;
+	return drop_inherited_acl(x->at.fd, to) && copy_xattrs(x->call, x->at.fd, to) &&
+	       fchmod(to, old->mode & MODE_KEPT) == 0;
 }
 
 /* ---- Writing ------------------------------------------------------------------------------------------- */
@@ -331,7 +354,11 @@ static int exchange(struct edit *x)
 		return r;
 	if (open_look_at(x->at.directory, EDIT_TEMPORARY, &old) < 0 ||
 	    !is_same(&old, &x->at.facts)) {
-		(void)rename_as(x->at.directory, EDIT_TEMPORARY, x->at.name.p, RENAME_EXCHANGE);
+		/* If the new one is gone by now, what was taken has its name to itself. */
+		if (rename_as(x->at.directory, EDIT_TEMPORARY, x->at.name.p, RENAME_EXCHANGE) ==
+		    -ENOENT)
+			(void)rename_as(x->at.directory, EDIT_TEMPORARY, x->at.name.p,
+					RENAME_NOREPLACE);
 		return refuse_changed(x);
 	}
 	return 0;
@@ -413,12 +440,15 @@ static int write_in_place(struct edit *x)
 		    O_WRONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (open_look(fd, &now) < 0 || !is_same(&now, &x->at.facts)) {
+	if (open_look(fd, &now) < 0 || !is_same(&now, &x->at.facts) || now.link_count > 1) {
 		fd_done(&fd);
 		return refuse_changed(x);
 	}
 	x->in_place = true;
-	r = write_all(fd, x->new_content);
+	/* write() drops set-ID bits, but not for root. */
+	r = now.mode & ~(uint32_t)MODE_KEPT && fchmod(fd, now.mode & MODE_KEPT) < 0 ? -errno : 0;
+	if (r == 0)
+		r = write_all(fd, x->new_content);
 	if (r == 0 && ftruncate(fd, (off_t)x->new_content.len) < 0)
 		r = -errno;
 	if (r < 0) /* what was there comes back as far as it can */
@@ -435,6 +465,9 @@ static int take_away(struct edit *x)
 
 	if (r == 0)
 		r = rename_as(x->at.directory, x->at.name.p, EDIT_TEMPORARY, RENAME_NOREPLACE);
+	/* The file system can't: remove_leftover() has seen to it that nothing is replaced. */
+	if (r == -EINVAL || r == -ENOSYS)
+		r = rename_as(x->at.directory, x->at.name.p, EDIT_TEMPORARY, 0);
 	if (r == -ENOENT)
 		return refuse_changed(x);
 	if (r < 0)

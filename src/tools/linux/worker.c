@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,10 +32,11 @@ struct worker {
 	bool has_scope;
 	struct child children[MAX_CHILDREN];
 	int out; /* where answers go: the line, or a child's pipe */
+	bool is_child;
 	uint32_t call;
 };
 
-static tool_fn *const functions[TOOL_COUNT] = {
+static tool_fn *const functions[TOOL_ALL] = {
 	[TOOL_READ_FILE] = tool_read_file,
 	[TOOL_WRITE_FILE] = tool_write_file,
 	[TOOL_REPLACE_IN_FILE] = tool_replace_in_file,
@@ -41,6 +44,8 @@ static tool_fn *const functions[TOOL_COUNT] = {
 	[TOOL_LIST_FILES] = tool_list_files,
 	[TOOL_SEARCH_FILES] = tool_search_files,
 	[TOOL_APPLY_PATCH] = tool_apply_patch,
+	[TOOL_OPEN_FILE] = tool_open_file,
+	[TOOL_CHECK_PATH] = tool_check_path,
 };
 
 /* ---- Messages ---------------------------------------------------------------------------------- */
@@ -79,24 +84,54 @@ static bool read_all(int fd, void *bytes, size_t length)
 	return true;
 }
 
-/* One write for what is short: it wakes the other side once. */
+/* A descriptor goes with the first byte. */
+static bool send_first(int fd, const char *byte, int passed)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS,
+				.cmsg_len = CMSG_LEN(sizeof(int)) } };
+	struct iovec part = { (char *)(uintptr_t)byte, 1 };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control.room) };
+	ssize_t n;
+
+	memcpy(CMSG_DATA(&control.head), &passed, sizeof(passed));
+	do
+		n = sendmsg(fd, &message, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n == 1;
+}
+
+/* One write for what is short: it wakes the other side once. `passed` -1: no descriptor. */
+static bool send_message(int fd, struct wire_head head, int passed, const struct str *parts,
+			 size_t count)
+{
+	unsigned char bytes[WIRE_HEAD_BYTES];
+	scoped_buf whole = BUF_INIT(WIRE_MAX_BYTES);
+	size_t first = passed >= 0;
+
+	for (size_t i = 0; i < count; i++)
+		head.length += (uint32_t)parts[i].len;
+	wire_put_head(bytes, head);
+	buf_add(&whole, (struct str){ (const char *)bytes, sizeof(bytes) });
+	for (size_t i = 0; i < count; i++)
+		buf_add(&whole, parts[i]);
+	return whole.failed == ERR_OK && (!first || send_first(fd, whole.p, passed)) &&
+	       write_all(fd, whole.p + first, whole.len - first);
+}
+
 static bool send_parts(int fd, enum wire_kind kind, uint32_t call, const struct str *parts,
 		       size_t count)
 {
-	unsigned char head[WIRE_HEAD_BYTES];
-	scoped_buf whole = BUF_INIT(WIRE_MAX_BYTES);
-	size_t length = 0;
-
-	for (size_t i = 0; i < count; i++)
-		length += parts[i].len;
-	wire_put_head(head, (struct wire_head){ (uint32_t)length, (uint8_t)kind, call });
-	buf_add(&whole, (struct str){ (const char *)head, sizeof(head) });
-	for (size_t i = 0; i < count; i++)
-		buf_add(&whole, parts[i]);
-	return whole.failed == ERR_OK && write_all(fd, whole.p, whole.len);
+	return send_message(fd, (struct wire_head){ 0, (uint8_t)kind, call }, -1, parts, count);
 }
 
-static bool send_result(const struct worker *w, const struct tool_result *result)
+static bool send_result(const struct worker *w, const struct tool_result *result, int passed)
 {
 	unsigned char facts[5] = { result->is_error };
 	const struct str parts[] = { { (const char *)facts, sizeof(facts) },
@@ -104,7 +139,8 @@ static bool send_result(const struct worker *w, const struct tool_result *result
 				     result->structured };
 
 	wire_put32(facts + 1, (uint32_t)result->text.len);
-	return send_parts(w->out, WIRE_RESULT, w->call, parts, COUNT_OF(parts));
+	return send_message(w->out, (struct wire_head){ 0, WIRE_RESULT, w->call }, passed, parts,
+			    COUNT_OF(parts));
 }
 
 static bool send_failure(int fd, uint32_t call, const char *text)
@@ -133,6 +169,14 @@ static void send_progress(void *user, uint64_t done, uint64_t total, struct str 
 
 /* ---- Calls --------------------------------------------------------------------------------------- */
 
+static struct child *find_room(struct worker *w)
+{
+	for (size_t i = 0; i < MAX_CHILDREN; i++)
+		if (!w->children[i].pid)
+			return &w->children[i];
+	return NULL;
+}
+
 static int work(struct worker *w, struct arena *a, enum tool_id tool, struct str arguments,
 		struct call *call, struct tool_result *result, struct err *e)
 {
@@ -144,6 +188,7 @@ static int work(struct worker *w, struct arena *a, enum tool_id tool, struct str
 	call_init(call, a, &w->scope, parsed);
 	call->user = w;
 	call->progress = send_progress;
+	call->must_not_wait = !w->is_child && find_room(w);
 	r = functions[tool](call, e);
 	/* A limit of one call is the caller's business, and not the end of anything. */
 	if (r < 0 && !call->refusal.is_set && e->code == ERR_LIMIT)
@@ -153,27 +198,23 @@ static int work(struct worker *w, struct arena *a, enum tool_id tool, struct str
 	return call_finish(call, r, result, e);
 }
 
-/* False: the line is broken. */
-static bool answer(struct worker *w, enum tool_id tool, struct str arguments)
+enum answered { ANSWER_SENT, ANSWER_LATER, ANSWER_BROKEN };
+
+/* LATER: it would have to wait, and nothing was done. BROKEN: the line is. */
+static enum answered answer(struct worker *w, enum tool_id tool, struct str arguments)
 {
 	scoped_arena a = ARENA_INIT(CALL_MAX_BYTES);
 	struct tool_result result;
-	struct call call = { .a = &a };
+	struct call call = { .a = &a, .passed = -1 };
 	struct err e = ERR_INIT;
-	bool is_sent = work(w, &a, tool, arguments, &call, &result, &e) == 0
-			       ? send_result(w, &result)
-			       : send_failure(w->out, w->call, e.text);
+	int r = work(w, &a, tool, arguments, &call, &result, &e);
+	bool is_later = call.would_wait;
+	bool is_sent = is_later || (r == 0 ? send_result(w, &result, call.passed)
+					   : send_failure(w->out, w->call, e.text));
 
+	fd_done(&call.passed);
 	call_done(&call);
-	return is_sent;
-}
-
-static struct child *find_room(struct worker *w)
-{
-	for (size_t i = 0; i < MAX_CHILDREN; i++)
-		if (!w->children[i].pid)
-			return &w->children[i];
-	return NULL;
+	return is_later ? ANSWER_LATER : is_sent ? ANSWER_SENT : ANSWER_BROKEN;
 }
 
 static void be_child(struct worker *w, int pipe, enum tool_id tool, struct str arguments)
@@ -184,7 +225,8 @@ static void be_child(struct worker *w, int pipe, enum tool_id tool, struct str a
 		if (w->children[i].pid)
 			fd_done(&w->children[i].pipe);
 	w->out = pipe;
-	_exit(answer(w, tool, arguments) ? 0 : 1);
+	w->is_child = true;
+	_exit(answer(w, tool, arguments) == ANSWER_SENT ? 0 : 1);
 }
 
 /* False: there is no room for another process; then it is done here. */
@@ -214,14 +256,23 @@ static bool fork_call(struct worker *w, enum tool_id tool, struct str arguments)
 
 static bool take_call(struct worker *w, struct str payload)
 {
-	unsigned tool = payload.len ? (unsigned char)payload.p[0] : TOOL_COUNT;
+	unsigned tool = payload.len ? (unsigned char)payload.p[0] : TOOL_ALL;
 	struct str arguments = str_from(payload, 1);
 
-	if (tool >= TOOL_COUNT || !functions[tool] || !w->has_scope)
+	if (tool >= TOOL_ALL || !functions[tool] || !w->has_scope)
 		return send_failure(LINE, w->call, "the worker does not know this tool");
 	if (tools[tool].is_slow && fork_call(w, (enum tool_id)tool, arguments))
 		return true;
-	return answer(w, (enum tool_id)tool, arguments);
+	switch (answer(w, (enum tool_id)tool, arguments)) {
+	case ANSWER_SENT:
+		return true;
+	case ANSWER_LATER:
+		return fork_call(w, (enum tool_id)tool, arguments) ||
+		       send_failure(LINE, w->call, "there is no process for it");
+	case ANSWER_BROKEN:
+		break;
+	}
+	return false;
 }
 
 static void end_child(struct child *child)
