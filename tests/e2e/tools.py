@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import stat
@@ -557,36 +558,125 @@ def a_root_that_was_replaced_is_a_conflict(w):
         t.refused("execute_command", "conflict", command="true")
 
 
+def is_below(pid, ancestor):
+    while pid > 1:
+        if pid == ancestor:
+            return True
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return False
+
+
+def workers_of(t):
+    found = subprocess.run(["pgrep", "-f", "-x", "cordon-tools"], capture_output=True, text=True,
+                           check=False).stdout.split()
+    mine = [int(p) for p in found if is_below(int(p), t.client.pid)]
+    assert mine, found
+    return mine
+
+
+# What the worker calls once there is a temporary file, and nobody else in a session.
+STEPS = ("pwrite64", "fdatasync", "renameat2", "unlinkat")
+EXECVE = re.compile(r'^(\d+) +execve\("([^"]*)", \["([^"]*)"', re.M)
+
+
+def traced(w, calls, words=()):
+    """A whole session under strace: its answers, and what was traced."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not there")
+    w.write_config(DEV)
+    log = w.top / "trace"
+    done = subprocess.run(
+        ["strace", "-f", "-o", str(log), "-e", "trace=execve,execveat," + ",".join(STEPS), *words, CLIENT, str(w.repo),
+         str(w.config)], input="".join(f"{tool} {json.dumps(given)}\n" for tool, given in calls).encode(),
+        env={**w.env, "CORDON_PROGRAM": PROGRAM}, capture_output=True, timeout=SECONDS * 3, check=False)
+    return done.stdout.decode().splitlines(), log.read_text(errors="replace")
+
+
 @case
-def after_a_kill_there_is_the_old_file_or_the_new_one(w):
-    """The worker and all of its sandbox is killed at random moments of a write."""
+def a_kill_at_any_step_leaves_the_old_file_or_the_new_one(w):
+    """Each worker is killed at the same step, so the call is given up with the second one."""
     path = w.repo / "f"
-    old, new = "o" * 400000 + "\n", "n" * 400000 + "\n"
-    seed = random.randrange(1 << 32)
-    rng = random.Random(seed)
+    old, new = "o" * 400000 + "\n", "n" * 300000 + "\n"
+    calls = [("read_file", {"path": "f", "limit": 1}), ("write_file", {"path": "f", "content": new})]
     path.write_text(old)
+    answers, log = traced(w, calls)
+    assert [a.split()[0] for a in answers] == ["ok", "ok"] and path.read_text() == new, answers
+    worker = next(pid for pid, _, name in EXECVE.findall(log) if name == "cordon-tools")
+    made = re.findall(rf"^{worker} +(\w+)\(", log[log.index("cordon-tools"):], flags=re.M)
+    steps = [(name, made[:i + 1].count(name)) for i, name in enumerate(made) if name in STEPS]
+    assert {name for name, _ in steps} == set(STEPS), steps
     seen = set()
-    for _ in range(25):
-        t = Tools(w)
-        t.ok("read_file", path="f", limit=1)
-        content = new if path.read_text() == old else old
-        t.client.stdin.write(f"write_file {json.dumps({'path': 'f', 'content': content})}\n".encode())
-        t.client.stdin.flush()
-        time.sleep(rng.random() * 0.012)
-        t.client.kill()
-        t.client.wait()
-        t.client.stdin.close()
-        t.client.stdout.close()
-        t.errors.close()
-        # The sandbox ends with its supervisor, but that takes a moment.
-        time.sleep(0.05)
+    for name, number in steps:
+        path.write_text(old)
+        answers, log = traced(w, calls, ["-e", f"inject={name}:signal=KILL:when={number}"])
+        assert "killed by SIGKILL" in log, (name, number)
+        # The supervisor removes what it has put there by the same calls, and then is killed too.
+        assert [a.split()[0] for a in answers] in (["ok", "refused"], ["ok"]), (name, number, log[-3000:])
         text = path.read_text()
-        assert text in (old, new), (seed, len(text))
-        seen.add(text == content)
-        assert len(leftovers(w)) <= 1, seed
+        assert text in (old, new), (name, number, len(text))
+        assert len(leftovers(w)) <= 1, (name, number)
+        seen.add((text == new, bool(leftovers(w))))
+        with Tools(w) as t:
+            t.ok("write_file", path="other", content=f"{name}{number}")
+        assert not leftovers(w), (name, number)
+    assert {(False, True), (True, True)} <= seen, seen
+
+
+@case
+def a_worker_that_is_killed_once_has_its_call_done_by_the_next(w):
+    path = w.repo / "f"
+    path.write_text("old\n")
     with Tools(w) as t:
-        t.ok("write_file", path="other", content="x")
-    assert not leftovers(w), seed
+        t.ok("read_file", path="f")
+        for number in range(3):
+            for pid in workers_of(t):
+                os.kill(pid, signal.SIGKILL)
+            assert t.ok("write_file", path="f", content=f"{number}\n")["changed"] is True
+            assert path.read_text() == f"{number}\n"
+    assert not leftovers(w)
+
+
+@case
+def no_tool_starts_a_program_but_execute_command_in_the_sandbox(w):
+    """Whatever git, an editor or a shell would start something for: here it is nothing but a name."""
+    subprocess.run(["git", "init", "-q", w.repo], check=True, env=w.env)
+    evil = "$(touch evil);`touch evil`|touch evil"
+    (w.repo / ".gitattributes").write_text("* diff=evil filter=evil\n")
+    with open(w.repo / ".git/config", "a", encoding="utf-8") as config:
+        config.write('[core]\n fsmonitor = touch evil\n pager = touch evil\n[filter "evil"]\n clean = touch evil\n smudge = '
+                     'touch evil\n[diff "evil"]\n textconv = touch evil\n')
+    hunk = f"*** Begin Patch\n*** Add File: p{evil.replace('/', '')}\n+{evil}\n*** End Patch\n"
+    files = [("write_file", {"path": evil, "content": evil}), ("read_file", {"path": evil}),
+             ("replace_in_file", {"path": evil, "old": evil, "new": "x"}), ("list_files", {}), ("apply_patch", {"patch": hunk}),
+             ("search_files", {"pattern": "touch", "glob": "*"}), ("delete_file", {"path": evil}),
+             ("open_project", {"path": str(w.repo)})]
+    answers, log = traced(w, files)
+    assert [a.split()[0] for a in answers] == ["ok"] * len(files), answers
+    execs = [(file, name) for _, file, name in EXECVE.findall(log)][1:]
+    assert execs == [(PROGRAM, "cordon-tools")] * len(execs) and execs and "execveat" not in log, execs
+    # The control, and what it runs in.
+    shell = "readlink /proc/self/ns/pid; grep Seccomp: /proc/self/status"
+    answers, log = traced(w, [("execute_command", {"command": shell})])
+    out = json.loads(answers[0].partition(" ")[2])["stdout"].split()
+    assert out[1:] == ["Seccomp:", "2"] and out[0] != os.readlink("/proc/self/ns/pid"), answers
+    assert {file for _, file, _ in EXECVE.findall(log)} >= {"/bin/sh"}, log[:2000]
+    assert not (w.repo / "evil").exists()
+
+
+@case
+def commands_can_neither_see_nor_touch_the_worker(w):
+    (w.repo / "f").write_text("x\n")
+    look = "cat /proc/[0-9]*/cmdline | tr '\\0' '\\n'; kill -9 -1; true"
+    with Tools(w) as t:
+        t.ok("read_file", path="f")
+        before = workers_of(t)
+        done = t.ok("execute_command", command=["sh", "-c", look])
+        assert "sh" in done["stdout"].split() and "cordon-tools" not in done["stdout"].split(), done
+        t.ok("read_file", path="f")
+        assert workers_of(t) == before, "the worker was replaced"
 
 
 @case
@@ -648,31 +738,6 @@ def what_is_granted_is_done_and_nothing_else(w):
         t.refused("write_file", "violation", path=str(w.home / "h"), content="x\n")
 
 
-@case
-def the_worker_is_started_again_when_it_was_killed(w):
-    (w.repo / "f").write_text("x\n")
-    with Tools(w) as t:
-        t.ok("read_file", path="f")
-        workers = subprocess.run(["pgrep", "-f", "-x", "cordon-tools"], capture_output=True, text=True,
-                                 check=False).stdout.split()
-        mine = [p for p in workers if is_below(int(p), t.client.pid)]
-        assert mine, workers
-        for pid in mine:
-            os.kill(int(pid), signal.SIGKILL)
-        assert t.ok("read_file", path="f")["content"] == "x\n"
-
-
-def is_below(pid, ancestor):
-    while pid > 1:
-        if pid == ancestor:
-            return True
-        try:
-            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            return False
-    return False
-
-
 RESULT, PROGRESS = 4, 5
 FALSE_WORKER = Path(__file__).resolve().parent / "false_worker.py"
 
@@ -732,30 +797,52 @@ def a_worker_that_was_taken_over_gives_nothing_but_one_answer(w):
         assert t.ok("read_file", path="f") == {"a": 1}
 
 
+# For each path whether it can be read and be written; nothing is changed, and nothing stays.
+PROBE = """for f in "$@"; do
+    [ -e "$f" ] || { echo missing; continue; }
+    r=no; w=no
+    cat "$f" >/dev/null 2>&1 && r=yes
+    ( : >> "$f" ) 2>/dev/null && w=yes
+    echo $r $w
+done"""
+
+
 @case
 def the_tools_answer_what_the_resolver_answers_and_a_command_gets(w):
     seed = random.randrange(1 << 32)
     rng = random.Random(seed)
-    names = [f"{a}/{b}" for a in ("p", "q", "r") for b in ("x", "y/z", "y/.env")]
-    for name in names:
-        w.write(f"repo/{name}", "text\n")
-    for _ in range(4):
-        rules = {rng.choice(["p", "q", "r", "p/y", "q/x", "**/.env"]): rng.choice(["deny", "read", "write"])
-                 for _ in range(3)}
-        table = "".join(f'"{k}" = "{v if "*" not in k else "deny"}"\n' for k, v in rules.items())
+    places = ["p", "q", "r", "p/y", "q/x", "q/y", "r/y/z", "link", "link/y", "p/y/z"]
+    names = [f"{a}/{b}" for a in ("p", "q", "r") for b in ("x", "y/z", "y/.env", "y/deep/f")]
+    (w.repo / "link").symlink_to("q")
+    (w.home / "l").symlink_to(w.repo / "p")
+    seen = {}
+    for _ in range(6):
+        for name in names:
+            w.write(f"repo/{name}", "text\n")
+        rules = {rng.choice(places): rng.choice(["deny", "read", "write"]) for _ in range(rng.randrange(1, 6))}
+        rules |= {rng.choice(["**/.env", "q/**/f", "p/y/*"]): "deny" for _ in range(rng.randrange(2))}
+        table = "".join(f'"{k}" = "{v}"\n' for k, v in rules.items())
+        context = (seed, table)
         with Tools(w, DEV + f'[permissions.dev.filesystem.":workspace_roots"]\n{table}') as t:
-            for name in names:
-                access = w.access(w.repo / name)
-                read = t.any("read_file", path=name)
-                write = t.any("write_file", path=name, content="text\n")
-                edit = t.any("replace_in_file", path=name, old="text", new="text2")
+            paths = [*names, "link/x", "link/y/z", str(w.home / "l/x"), "p/../q/x", str(w.home / "l/../x")]
+            got = t.ok("execute_command", command=["sh", "-c", PROBE, "sh", *paths])["stdout"].splitlines()
+            assert len(got) == len(paths), (context, got)
+            for path, line in zip(paths, got):
+                kind, told = t.line(f"!check {path}")
+                assert kind == "ok", (context, path, told)
+                access = w.access(os.path.join(w.repo, path))
+                exists = (w.repo / path).is_file()
+                inside = {"no no": "deny", "yes no": "read", "yes yes": "write", "missing": "missing"}[line]
+                read = t.any("read_file", path=path)
+                edit = t.any("replace_in_file", path=path, old="text", new="text2")
+                assert told["access"] == access, (context, path, told, access)
+                assert inside == access or inside == "missing" and (access == "deny" or not exists), (context, path, line)
+                assert (read == "ok") == (access != "deny" and exists), (context, path, access, read)
+                assert (edit == "ok") == (told["edit"] and exists), (context, path, told, edit)
                 if edit == "ok":
-                    t.ok("replace_in_file", path=name, old="text2", new="text")
-                got = t.ok("execute_command", command=f"cat {name}")["status"] == 0
-                assert (read == "ok") == (access != "deny") == got, (seed, table, name, access, read, got)
-                private = name.endswith(".env")
-                assert (edit == "ok") == (access == "write" and not private), (seed, table, name, access, edit)
-                assert write != "ok" or access == "write", (seed, table, name, access, write)
+                    t.ok("replace_in_file", path=path, old="text2", new="text")
+                seen[access] = seen.get(access, 0) + 1
+    assert len(seen) == 3, (seed, seen)
 
 
 if __name__ == "__main__":
