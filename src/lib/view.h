@@ -22,7 +22,7 @@ enum view_kind { VIEW_DIR, VIEW_FILE, VIEW_SOCKET, VIEW_FIFO, VIEW_DEVICE, VIEW_
 struct view_ace {
 	struct str sid;
 	bool is_deny;
-	enum { VIEW_ACE_READ, VIEW_ACE_WRITE, VIEW_ACE_FULL } access;
+	enum view_ace_access { VIEW_ACE_READ, VIEW_ACE_WRITE, VIEW_ACE_FULL } access;
 	bool inherits;
 };
 

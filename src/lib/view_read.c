@@ -149,7 +149,7 @@ static int read_ace(struct view_ace *ace, const struct json *v, struct err *e)
 		} else if (str_is(m->name, "access") && is_text) {
 			for (size_t k = 0; k < COUNT_OF(accesses); k++)
 				if (str_is(m->value.string, accesses[k])) {
-					ace->access = k;
+					ace->access = (enum view_ace_access)k;
 					has_access = true;
 				}
 		} else if (str_is(m->name, "inherit")) {
