@@ -97,7 +97,10 @@ void buf_add(struct buf *b, struct str s)
 
 void buf_add_char(struct buf *b, char c)
 {
-	buf_add(b, (struct str){ &c, 1 });
+	if (!reserve(b, 1))
+		return;
+	b->p[b->len++] = c;
+	b->p[b->len] = '\0';
 }
 
 void buf_add_text(struct buf *b, const char *text)

@@ -112,6 +112,21 @@ static void add_word(struct json_writer *w, const char *word)
 	end_value(w);
 }
 
+/* Long lists of numbers are written: printf() would take most of the time. */
+static void add_int(struct buf *b, int64_t n)
+{
+	char digits[24];
+	size_t at = sizeof(digits);
+	uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+	do
+		digits[--at] = (char)('0' + rest % 10);
+	while (rest /= 10);
+	if (n < 0)
+		digits[--at] = '-';
+	buf_add(b, (struct str){ digits + at, sizeof(digits) - at });
+}
+
 /* Neither an array nor an object. */
 static void add_scalar(struct json_writer *w, struct json value)
 {
@@ -125,7 +140,7 @@ static void add_scalar(struct json_writer *w, struct json value)
 		end_value(w);
 	} else if (value.type == JSON_INT) {
 		begin_value(w);
-		buf_printf(w->out, "%lld", (long long)value.integer);
+		add_int(w->out, value.integer);
 		end_value(w);
 	} else if (value.type == JSON_REAL) {
 		add_word(w, real_print(value.real, text));
