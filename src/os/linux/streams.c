@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "os/fd.h"
@@ -113,9 +115,13 @@ size_t os_count_output(int fd)
 
 ssize_t os_write_some(int fd, const void *data, size_t bytes)
 {
+	struct iovec all = { (void *)(uintptr_t)data, bytes };
 	struct pollfd room = { .fd = fd, .events = POLLOUT };
-	ssize_t n;
+	ssize_t n = syscall(SYS_pwritev2, fd, &all, 1, -1L, -1L, RWF_NOWAIT);
 
+	/* As much as there is room for. What is no pipe or socket may know no such flag. */
+	if (n >= 0)
+		return n;
 	if (poll(&room, 1, 0) == 0)
 		return -EAGAIN;
 	n = write(fd, data, MIN_OF(bytes, (size_t)WRITE_BYTES));
