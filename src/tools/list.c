@@ -49,7 +49,6 @@ static int add_entry(void *user, const struct walk_entry *entry, struct err *e)
 {
 	struct list *l = user;
 	struct json_writer *w = &l->call->json;
-	struct file_facts facts;
 
 	(void)e;
 	l->count++;
@@ -61,11 +60,6 @@ static int add_entry(void *user, const struct walk_entry *entry, struct err *e)
 	walk_add_str(w, entry->below);
 	json_key(w, "type");
 	json_add_text(w, type_name(entry->type));
-	if (entry->type == FILE_REGULAR &&
-	    open_look_at(entry->directory, entry->name, &facts) == 0) {
-		json_key(w, "size");
-		json_add_int(w, (int64_t)facts.size);
-	}
 	if (entry->is_ignored) {
 		json_key(w, "ignored");
 		json_add_bool(w, true);

@@ -78,7 +78,7 @@
 #define LIST_FILES_OUT                                                                      \
 	OBJECT "\"path\":{\"type\":\"string\"},\"entries\":{\"type\":\"array\",\"items\":{" \
 	       "\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"},"        \
-	       "\"type\":{\"type\":\"string\"},\"size\":{\"type\":\"integer\"}}}},"         \
+	       "\"type\":{\"type\":\"string\"}}}},"                                         \
 	       "\"count\":{\"type\":\"integer\"},\"truncated\":{\"type\":\"boolean\"},"     \
 	       "\"hidden\":{\"type\":\"integer\"},"                                         \
 	       "\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}," ENDS_OUTPUT
