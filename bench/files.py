@@ -4,6 +4,7 @@
 `git ls-files` and a look at each file, with `grep -r`, and with `rg -j1` where it is installed.
 """
 
+import fcntl
 import os
 import random
 import shutil
@@ -46,12 +47,16 @@ class Call:
 
     def __init__(self, server, tool, **arguments):
         self.server, self.params = server, {"name": tool, "arguments": arguments}
+        self.line = server.process.stdout.fileno()
+        fcntl.fcntl(self.line, fcntl.F_SETPIPE_SZ, 1 << 20)
 
     def __call__(self):
         self.server.number += 1
         self.server.send({"jsonrpc": "2.0", "id": self.server.number, "method": "tools/call", "params": self.params})
-        answer = self.server.process.stdout.readline()
-        assert b'"isError":true' not in answer[:4096] and len(answer) > 100, answer[:500]
+        first = part = os.read(self.line, 1 << 20)
+        while not part.endswith(b"\n"):
+            part = os.read(self.line, 1 << 20)
+        assert b'"isError":true' not in first[:4096] and len(first) > 100, first[:500]
 
 
 def shell(command, top):
