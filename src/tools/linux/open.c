@@ -122,12 +122,16 @@ static int open_in_steps(int directory, const char *path, int flags)
 
 static int open_exactly(int directory, const char *path, uint64_t flags)
 {
+	/* What is not there stays so: a search opens every file. */
+	static bool has_openat2 = true;
 	struct open_how how = { .flags = flags,
 				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	long fd = syscall(SYS_openat2, directory, path, &how, sizeof(how));
+	long fd = has_openat2 ? syscall(SYS_openat2, directory, path, &how, sizeof(how)) : -1;
 
-	if (fd < 0 && errno == ENOSYS)
+	if (!has_openat2 || (fd < 0 && errno == ENOSYS)) {
+		has_openat2 = false;
 		return open_in_steps(directory, path, (int)flags);
+	}
 	return fd < 0 ? -errno : (int)fd;
 }
 
