@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon_dry_run(): what a run would do. */
 #include "audit/audit.h"
+#include "base/path.h"
 #include "lib/run.h"
 #include "plan/net.h"
 #include "report/explain.h"
@@ -14,6 +15,7 @@ struct rehearsed {
 	struct session_request in; /* its ports */
 	struct str audit_file;	   /* "" when nothing would be logged */
 	str_list steps;
+	size_t placeholder_count; /* their steps come first */
 };
 
 /* ---- The network ------------------------------------------------------------------------ */
@@ -103,6 +105,49 @@ static void json_network(struct json_writer *w, const struct rehearsed *x)
 	json_end_object(w);
 }
 
+/* ---- The placeholders ------------------------------------------------------------------- */
+
+static const char *placeholder_word(const struct placeholder *made)
+{
+	return made->kind == PLACEHOLDER_DIR	? "an empty directory"
+	       : made->kind == PLACEHOLDER_FILE ? "a file"
+						: "a socket";
+}
+
+/* One list for those of one kind in one directory, which stand one behind the other. */
+static bool is_listed_with(const struct placeholder *made, const struct placeholder *before)
+{
+	return made->kind == before->kind &&
+	       str_eq(path_parent(made->path), path_parent(before->path));
+}
+
+static void print_placeholders(struct page *p, const struct rehearsed *x)
+{
+	enum { WIDTH = 100, INDENT = 4 };
+	const struct placeholder *all = x->policy->plan->placeholders.items;
+	size_t column = 0;
+
+	for (size_t i = 0; i < x->placeholder_count; i++) {
+		struct str name = path_name(all[i].path);
+
+		if (i == 0 || !is_listed_with(&all[i], &all[i - 1])) {
+			page_printf(p, "%s  keep missing in ", i ? "\n" : "");
+			page_str(p, path_parent(all[i].path));
+			page_printf(p, ", by %s of that name", placeholder_word(&all[i]));
+			column = WIDTH;
+		}
+		if (column + 1 + name.len > WIDTH) {
+			page_printf(p, "\n%*s", INDENT - 1, "");
+			column = INDENT - 1;
+		}
+		page_text(p, " ");
+		page_str(p, name);
+		column += 1 + name.len;
+	}
+	if (x->placeholder_count)
+		page_line(p);
+}
+
 /* ---- All of it -------------------------------------------------------------------------- */
 
 static void print_text(struct page *p, const void *data)
@@ -122,7 +167,9 @@ static void print_text(struct page *p, const void *data)
 		page_style(p, STYLE_TITLE,
 			   "\nthe backend would, if this host lets it (cordon doctor tries)\n");
 	}
-	for (size_t i = 0; i < x->steps.count; i++) {
+	if (!p->is_brief)
+		print_placeholders(p, x);
+	for (size_t i = p->is_brief ? 0 : x->placeholder_count; i < x->steps.count; i++) {
 		page_text(p, p->is_brief ? "" : "  ");
 		page_str(p, x->steps.items[i]);
 		page_line(p);
@@ -157,13 +204,12 @@ static int add_placeholders(struct arena *a, struct rehearsed *x, struct err *e)
 		const struct placeholder *made = &x->policy->plan->placeholders.items[i];
 		struct str *line = VEC_PUSH(a, &x->steps, e);
 
-		if (!line || arena_printf(a, line, e, "hold by %s %.*s  (%.*s)",
-					  made->kind == PLACEHOLDER_DIR	   ? "an empty directory"
-					  : made->kind == PLACEHOLDER_FILE ? "a file"
-									   : "a socket",
-					  STR_ARG(made->path), STR_ARG(rule_label(made->rule))) < 0)
+		if (!line ||
+		    arena_printf(a, line, e, "hold by %s %.*s  (%.*s)", placeholder_word(made),
+				 STR_ARG(made->path), STR_ARG(rule_label(made->rule))) < 0)
 			return err_result(e);
 	}
+	x->placeholder_count = count;
 	return 0;
 }
 
