@@ -149,6 +149,7 @@ check-agents: build
 	@scripts/bootstrap agents
 	@tests/agents/check_agents.py
 	@tests/agents/check_mcp.py
+	@tests/agents/check_setup.py
 
 ## clean           removes build/
 clean:

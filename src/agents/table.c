@@ -152,12 +152,30 @@ static void write_codex(struct buf *b, const struct agent_places *p)
 	buf_add_text(b, "' \"$@\"\n");
 }
 
+/*
+ * SECURITY: a project's opencode.json may name another shell, which counts for more than $SHELL; this variable
+ * counts for more than that. A server that somebody else has started has neither.
+ */
 static void write_opencode(struct buf *b, const struct agent_places *p)
 {
 	add_launcher(b, p, "opencode");
-	buf_add_text(b, "SHELL=");
+	buf_add_text(
+		b, "if [ -n \"${OPENCODE_CONFIG_CONTENT:-}\" ]; then\n"
+		   "\techo \"cordon-opencode: OPENCODE_CONFIG_CONTENT is what puts Cordon beneath "
+		   "opencode: write yours to a file\" >&2\n"
+		   "\texit 125\n"
+		   "fi\n"
+		   "case ${1-} in\n"
+		   "attach)\n"
+		   "\techo \"cordon-opencode: the server that opencode attaches to may run without "
+		   "Cordon\" >&2\n"
+		   "\texit 125 ;;\n"
+		   "esac\n"
+		   "export SHELL=");
 	shell_add_word(b, p->shell);
-	buf_add_text(b, " exec opencode \"$@\"\n");
+	buf_add_text(b, "\nexport OPENCODE_CONFIG_CONTENT='{\"shell\": \"");
+	buf_add(b, p->shell);
+	buf_add_text(b, "\"}'\nexec opencode \"$@\"\n");
 }
 
 static void add_with_path(struct buf *b, const struct agent_places *p, const char *agent)
@@ -267,11 +285,27 @@ static const char claude_set[] = CLAUDE_HOOK
 static const char gemini_probe[] = STAND_IN("gemini", "exec bash -c \"$probe\"");
 static const char qwen_probe[] = STAND_IN("qwen", "exec bash -c \"$probe\"");
 static const char copilot_probe[] = STAND_IN("copilot", "exec bash -c \"$probe\"");
-static const char opencode_probe[] = STAND_IN("opencode", "exec \"$SHELL\" -c \"$probe\"");
+
+/* The shell that opencode itself, here, would start; $SHELL if its configuration names none. */
+static const char opencode_probe[] =
+	"\"$1\" debug config >\"$5/out\" 2>/dev/null </dev/null\n"
+	"shell=$(sed -n 's/.*\"shell\": *\"\\([^\"]*\\)\".*/\\1/p' \"$5/out\" | tail -n 1)\n"
+	"if [ -n \"$shell\" ]; then\n"
+	"\t\"$shell\" -c \"$2\"\n"
+	"else\n"
+	"\techo 'outside: opencode names no shell'\n"
+	"fi\n";
+
 static const char pi_probe[] = "\"$4/bash\" -c \"$2\"\n";
 
-/* The server that codex is told to use for commands. */
+/* Whether codex, here, offers a shell of its own; and the server that it is told to use for commands. */
 static const char codex_probe[] =
+	"if ! \"$1\" features list 2>/dev/null </dev/null | grep -Eq '^shell_tool .*false *$'; "
+	"then\n"
+	"\techo 'outside: the shell of codex is on'\n"
+	"\texit\n"
+	"fi\n"
+	": >\"$5/out\"\n"
 	"{\n"
 	"printf '%s\n' '{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"initialize\", \"params\": "
 	"{\"protocolVersion\": \"2025-06-18\", \"capabilities\": {}, \"clientInfo\": {\"name\": "

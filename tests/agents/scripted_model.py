@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A model on loopback that plays a script: an agent that asks it gets the next shell command to run.
 
-It speaks as much of the Messages API (streamed) as Claude Code needs. How far the script is, it tells from
+It speaks as much of the Messages API (streamed) as Claude Code and opencode need. How far the script is, it tells from
 the conversation itself: each command that was run is one tool result in it.
 """
 
@@ -44,7 +44,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        has_shell = any(tool.get("name") == "Bash" for tool in asked.get("tools", []))
+        shell = next((tool["name"] for tool in asked.get("tools", []) if tool.get("name", "").lower() == "bash"), None)
         done = count_results(asked.get("messages", []))
         if "/messages" not in self.path or not asked.get("stream"):
             text = json.dumps({"id": "msg_1", "type": "message", "role": "assistant", "model": "scripted",
@@ -55,9 +55,9 @@ class Answer(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
             self.wfile.write(text)
-        elif has_shell and done < len(self.server.commands):
+        elif shell and done < len(self.server.commands):
             wanted = json.dumps({"command": self.server.commands[done], "description": "a step"})
-            self.stream({"type": "tool_use", "id": f"toolu_{done}", "name": "Bash", "input": {}},
+            self.stream({"type": "tool_use", "id": f"toolu_{done}", "name": shell, "input": {}},
                         {"type": "input_json_delta", "partial_json": wanted}, "tool_use")
         else:
             self.server.transcript = asked.get("messages", [])

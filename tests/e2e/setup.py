@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """`cordon setup`: Cordon beneath an agent, by files that people edit too (docs/agents.md).
 
-Here the agents are only looked for: what the probe then starts is what setup has written. The real
-agents are started by tests/agents/check_setup.py.
+Here stand-ins answer for the agents: what the probe starts is what setup has written. The real agents are
+started by tests/agents/check_setup.py.
 """
 
 import json
@@ -22,6 +22,11 @@ import schema  # tests/support, which cli makes known
 
 KILL_AT = os.path.abspath(os.environ["KILL_AT"])
 NAMES = ("claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen")
+# What setup asks these two for, as they answer when nothing but their launcher's words counts.
+ANSWERS = {"codex": 'case "$*" in *shell_tool=false*features\\ list) echo "shell_tool   stable   false" ;;\n'
+                    '*features\\ list) grep -q "^shell_tool = false" "$HOME/.codex/config.toml" && echo "shell_tool x false" ;;\n'
+                    '*) exit 9 ;; esac',
+           "opencode": '[ "$*" = "debug config" ] && echo "$OPENCODE_CONFIG_CONTENT"'}
 
 
 class Desk:
@@ -34,7 +39,7 @@ class Desk:
         self.program = shutil.copy2(PROGRAM, self.bin / "cordon")
         (self.bin / "cordon-sh").symlink_to("cordon")
         for name in agents:
-            self.script(self.bin / name, "exit 9")
+            self.script(self.bin / name, ANSWERS.get(name, "exit 9"))
         w.env["PATH"] = f"{self.bin}:{w.env['PATH']}"
 
     def script(self, path, text):
@@ -81,7 +86,7 @@ def nothing_changes_without_a_yes(w: World):
     d = Desk(w)
     before = d.everything()
     shown = d.setup("opencode", "--dry-run").out
-    assert "cordon-opencode" in shown and "+ SHELL=" in shown and 'git = "commit"' in shown, shown
+    assert "cordon-opencode" in shown and "+ export SHELL=" in shown and 'git = "commit"' in shown, shown
     d.setup("opencode", status=1)
     assert d.everything() == before
     found = d.json("opencode", "--dry-run")
@@ -132,8 +137,8 @@ def a_way_that_leads_outside_is_found(w: World):
     d.setup("opencode", "--yes")
     launcher = d.home / ".local/bin/cordon-opencode"
     right = launcher.read_text()
-    for wrong, says in ((right.replace(f"SHELL={d.bin}/cordon-sh", "SHELL=/bin/sh CORDON_SANDBOX=native"), "ran outside"),
-                        (right.replace(f"SHELL={d.bin}/cordon-sh", "SHELL=/bin/false"), "did not answer")):
+    for other, says in (("/bin/sh", "ran outside"), ("/bin/false", "did not answer")):
+        wrong = right.replace(f'"{d.bin}/cordon-sh"', f'"{other}"').replace("exec opencode", "CORDON_SANDBOX=native exec opencode")
         assert wrong != right
         launcher.write_text(wrong)
         found = d.json("opencode", "--check", status=1)
@@ -192,9 +197,11 @@ def the_scripts_start_the_agent_as_they_say(w: World):
         done = subprocess.run([str(d.home / f".local/bin/cordon-{name}"), *words], cwd=w.repo, env=w.env, capture_output=True,
                               timeout=120, check=False)
         assert done.returncode == 125, (name, words, done)
-    done = subprocess.run([str(d.home / ".local/bin/cordon-claude")], cwd=w.repo, env={**w.env, "CORDON_MODE": 'x", "HOME": "/'},
-                          capture_output=True, timeout=120, check=False)
-    assert done.returncode == 125, done
+    for name, words, env in (("claude", [], {"CORDON_MODE": 'x", "HOME": "/'}), ("opencode", ["attach", "x"], {}),
+                             ("opencode", [], {"OPENCODE_CONFIG_CONTENT": "{}"})):
+        done = subprocess.run([str(d.home / f".local/bin/cordon-{name}"), *words], cwd=w.repo, env={**w.env, **env},
+                              capture_output=True, timeout=120, check=False)
+        assert done.returncode == 125, (name, done)
 
 
 @case
