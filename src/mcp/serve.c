@@ -194,6 +194,7 @@ static void end_input(struct cordon_mcp *s)
 	s->has_ended = true;
 	loop_remove(&s->loop, &s->in);
 	mcp_feed_end(s->m);
+	toolbox_begin(s->box);
 	loop_set_timer(&s->loop, &s->end, loop_now() + LAST_CALLS_MS);
 }
 
@@ -217,10 +218,12 @@ static int read_more(void *user, struct err *e)
 		return 0;
 	if (n < 0 && n != -ECONNRESET)
 		return FAIL_SYS(e, (int)-n, "can't read from the client");
-	if (n > 0)
+	if (n > 0) {
 		mcp_feed(s->m, (struct str){ bytes, (size_t)n });
-	else
+		toolbox_begin(s->box);
+	} else {
 		end_input(s);
+	}
 	if (s->reads_file && !s->has_ended)
 		loop_set_next_step(&s->loop, &s->again);
 	return 0;

@@ -209,6 +209,7 @@ static int call_and_wait(struct waiting *w, const struct tool *tool, const char 
 		request.ask = take_question;
 	if (toolbox_start(w->session->box, &request, &call, e) < 0)
 		return err_result(e);
+	toolbox_begin(w->session->box);
 	while (!w->is_done)
 		if (loop_step(&w->session->loop, -1, e) < 0) {
 			if (!w->is_done)

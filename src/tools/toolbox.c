@@ -534,20 +534,40 @@ void box_begin(struct toolbox_call *call)
 		begin_worker(call);
 }
 
+static struct toolbox_call *find_new(const struct toolbox *box, bool executes)
+{
+	struct toolbox_call *call = box->calls;
+
+	while (call && (call->state != CALL_NEW ||
+			(call->request.tool->access == TOOL_EXECUTES) != executes))
+		call = call->next;
+	return call;
+}
+
+static bool begin_one(const struct toolbox *box, bool executes)
+{
+	struct toolbox_call *call = find_new(box, executes);
+
+	if (!call)
+		return false;
+	call->state = CALL_RUNS;
+	box_begin(call);
+	return true;
+}
+
+/* In a large tree a sandbox takes long to start, so other calls get their turn between two of them. */
+void toolbox_begin(struct toolbox *box)
+{
+	while (begin_one(box, false))
+		;
+	if (begin_one(box, true) && find_new(box, true))
+		loop_set_next_step(box->loop, &box->later);
+}
+
 static int begin_later(void *user, struct err *e)
 {
-	struct toolbox *box = user;
-	struct toolbox_call *call;
-
 	(void)e;
-	do {
-		for (call = box->calls; call && call->state != CALL_NEW; call = call->next)
-			;
-		if (call) {
-			call->state = CALL_RUNS;
-			box_begin(call);
-		}
-	} while (call);
+	toolbox_begin(user);
 	return 0;
 }
 
@@ -589,7 +609,6 @@ int toolbox_start(struct toolbox *box, const struct toolbox_request *request,
 	while (*last)
 		last = &(*last)->next;
 	*last = call;
-	loop_set_next_step(box->loop, &box->later);
 	*out = call;
 	return 0;
 }

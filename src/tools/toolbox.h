@@ -34,7 +34,7 @@ struct toolbox_request {
 	const struct tool *tool;
 	const struct json *arguments; /* copied; NULL: {} */
 	void *user;
-	/* Exactly once, unless it is cancelled; never before toolbox_call() has returned. */
+	/* Exactly once, unless it is cancelled; never before toolbox_begin(). */
 	void (*done)(void *user, const struct tool_result *result);
 	/* Output of execute_command as it comes; stream 1 or 2. May be NULL. */
 	void (*output)(void *user, int stream, struct str bytes);
@@ -54,6 +54,8 @@ struct toolbox_request {
 /* ERR_NOMEM. Whatever else is wrong is a result. */
 int toolbox_start(struct toolbox *box, const struct toolbox_request *request,
 		  struct toolbox_call **out, struct err *e) MUST_CHECK NONNULL;
+/* Begins what was started. Calls may be done before it returns. */
+void toolbox_begin(struct toolbox *box) NONNULL;
 /* Ends it, and what it started; `done` is not called any more. */
 void toolbox_cancel(struct toolbox_call *call) NONNULL;
 
