@@ -230,15 +230,15 @@ static int tick_is_due(void *user, struct err *e)
 
 static int fill_ask(struct toolbox_call *call, struct str path, struct ask *ask, struct err *e)
 {
-	const struct cordon_policy *policy = call->project ? line_policy(call->project)
-							   : call->box->projects->policy;
+	const struct tool_project *project = call->project ? call->project : call->box->projects;
+	const struct cordon_policy *policy = line_policy(project);
 	scoped_buf words = BUF_INIT(WORDS_MAX_BYTES);
 	struct attempt_needs needs = { .subject = path, .opens = path, .access = ACCESS_WRITE };
 	struct plan_inputs inputs;
 	struct verdict verdict;
 
 	if (!policy)
-		policy = call->box->projects->policy;
+		policy = project->policy;
 	inputs = policy->plan_inputs;
 	inputs.host = &host_now;
 	verdict = plan_resolve(policy->plan, path);
@@ -257,6 +257,19 @@ static int fill_ask(struct toolbox_call *call, struct str path, struct ask *ask,
 		return err_result(e);
 	return offers_for_path(&call->arena, &inputs, policy->plan, &needs, ask->operation, false,
 			       ask, e);
+}
+
+bool asking_could_grant(struct toolbox_call *call, const struct cordon_denial *denial,
+			struct str *out)
+{
+	struct err ignored = ERR_INIT;
+	struct ask ask;
+
+	if (strcmp(denial->kind, "path") != 0 || !denial->subject ||
+	    fill_ask(call, str_of(denial->subject), &ask, &ignored) < 0 || !ask.offer_count)
+		return false;
+	*out = ask.offers[0].grant.subject;
+	return true;
 }
 
 bool asking_begin(struct toolbox_call *call, struct str path)

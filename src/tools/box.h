@@ -146,6 +146,9 @@ void asking_done(struct toolbox *box) NONNULL;
 /* True: the call waits for an answer (or has been begun again). */
 bool asking_begin(struct toolbox_call *call, struct str path) NONNULL;
 void asking_withdraw(struct toolbox_call *call) NONNULL;
+/* Whether a command could have been granted what it was refused, and what that is. */
+bool asking_could_grant(struct toolbox_call *call, const struct cordon_denial *denial,
+			struct str *out) MUST_CHECK NONNULL;
 /* What lasts may have been granted to a command, or been revoked: then workers start again. */
 void asking_look(struct toolbox *box) NONNULL;
 /* For commands: what a run asks. */

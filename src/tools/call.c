@@ -28,6 +28,22 @@ void call_done(struct call *call)
 	buf_done(&call->structured);
 }
 
+void call_add_need(struct json_writer *w, const char *capability, const char *blocked,
+		   struct str path)
+{
+	json_key(w, "needs");
+	json_begin_object(w);
+	json_key(w, "type");
+	json_add_text(w, "SandboxPermissionNeeded");
+	json_key(w, "capability");
+	json_add_text(w, capability);
+	json_key(w, "call");
+	json_add_text(w, blocked);
+	json_key(w, "path");
+	json_add_str(w, path);
+	json_end_object(w);
+}
+
 static void add_refusal(struct call *call)
 {
 	const struct refusal *r = &call->refusal;
@@ -44,15 +60,9 @@ static void add_refusal(struct call *call)
 		json_add_str(w, r->rule);
 		json_key(w, "grant");
 		json_add_str(w, r->grant_path);
-		if (r->grant_path.len) {
-			json_key(w, "needs");
-			json_begin_object(w);
-			json_key(w, "access");
-			json_add_text(w, access_name(r->grant_access));
-			json_key(w, "path");
-			json_add_str(w, r->grant_path);
-			json_end_object(w);
-		}
+		if (r->grant_path.len)
+			call_add_need(w, access_name(r->grant_access), call->tool ? call->tool : "",
+				      r->grant_path);
 	}
 	json_end_object(w);
 }

@@ -40,6 +40,7 @@ struct call {
 	struct arena *a; /* of this call */
 	const struct scope *scope;
 	const struct json *arguments; /* an object; names and types fit the table */
+	const char *tool;	      /* its name; NULL: there is none */
 	struct buf text;
 	struct json_writer json;
 	struct buf structured; /* what `json` writes */
@@ -79,6 +80,10 @@ int call_finish(struct call *call, int r, struct tool_result *out, struct err *e
 /* Records a refusal and returns CALL_REFUSED. The text is escaped for display. */
 int call_refuse(struct call *call, enum tool_refusal_kind kind, const char *fmt, ...)
 	PRINTF_LIKE(3, 4) NONNULL;
+
+/* "needs": which permission would let it go on, for who asks people by another way than the broker. */
+void call_add_need(struct json_writer *w, const char *capability, const char *blocked,
+		   struct str path) NONNULL;
 
 /* A violation of P7, or of a guard, at a canonical path; names the rule. `wanted` is what was needed. */
 int call_violates(struct call *call, struct str path, enum access wanted, struct err *e) NONNULL;

@@ -115,6 +115,7 @@ static void add_denials(struct toolbox_call *call, struct call *made, cordon_res
 {
 	struct json_writer *w = &made->json;
 	const struct cordon_denial *d;
+	struct str grant;
 
 	json_key(w, "denials");
 	json_begin_array(w);
@@ -131,6 +132,8 @@ static void add_denials(struct toolbox_call *call, struct call *made, cordon_res
 		}
 		json_key(w, "count");
 		json_add_int(w, (int64_t)d->count);
+		if (asking_could_grant(call, d, &grant))
+			call_add_need(w, "write", d->operation, grant);
 		json_end_object(w);
 		box_keep_denial(call, str_of(d->subject ? d->subject : ""),
 				str_of(d->rule ? d->rule : ""));

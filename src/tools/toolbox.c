@@ -349,7 +349,7 @@ void box_take(struct toolbox_call *call, const struct tool_result *result)
 	path = needs ? find_text(needs, "path") : STR_EMPTY;
 	/* SECURITY: the worker names it; a person is asked about nothing that has dots in it. */
 	if (!path.len || path_plain(&call->arena, STR("/"), path, &plain, &ignored) < 0 ||
-	    !str_eq(path, plain) || !str_is(find_text(needs, "access"), "write") ||
+	    !str_eq(path, plain) || !str_is(find_text(needs, "capability"), "write") ||
 	    keep_result(call, result, &ignored) < 0 || !asking_begin(call, path))
 		box_finish(call, result);
 }
@@ -420,6 +420,7 @@ static void refuse_project(struct toolbox_call *call, struct str path, enum acce
 	struct call made;
 
 	call_init(&made, &call->arena, &scope, call->arguments);
+	made.tool = call->request.tool->name;
 	if (call_finish(&made, call_violates(&made, path, wanted, &e), &result, &e) < 0)
 		box_refuse(call, REFUSAL_CONFLICT, "%s", e.text);
 	else

@@ -462,8 +462,16 @@ def a_client_that_can_not_be_asked_gets_what_would_allow_it(w: World):
             c.initialize()
             error = error_of(c.call("write_file", path=str(out / "x"), content="x"))
             assert error["kind"] == "violation" and str(out) in error["grant"], error
+            assert error["needs"] == {"type": "SandboxPermissionNeeded", "capability": "write", "call": "write_file",
+                                      "path": str(out / "x")}, error
             found = content_of(c.result("tools/call", command_that_writes(out / "x")))
             assert found["status"] != 0 and any(str(out) in json.dumps(each) for each in found["denials"]), found
+            needs = [each["needs"] for each in found["denials"] if "needs" in each]
+            assert [(each["type"], each["capability"], each["call"]) for each in needs] == \
+                [("SandboxPermissionNeeded", "write", "create")] and needs[0]["path"].startswith(str(out)), found
+            # What nothing could allow has no such thing.
+            found = command(c, "echo x >.git/config; mkdir .claude")
+            assert found["denials"] and not any("needs" in each for each in found["denials"]), found
             assert not c.asked
     finally:
         shutil.rmtree(out)

@@ -187,6 +187,7 @@ static int work(struct worker *w, struct arena *a, enum tool_id tool, struct str
 		return err_result(e);
 	call_init(call, a, &w->scope, parsed);
 	call->user = w;
+	call->tool = tools[tool].name;
 	call->progress = send_progress;
 	call->must_not_wait = !w->is_child && find_room(w);
 	r = functions[tool](call, e);
