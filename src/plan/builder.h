@@ -66,6 +66,7 @@ struct builder {
 	 * into pointers.
 	 */
 	rule_numbers masked_rules, root_rules, placeholder_rules, link_rules;
+	bool skips_nested;	  /* repositories that nothing leads to are not searched for */
 	size_t glob_count;	  /* globs among the rules: at most PLAN_MAX_GLOBS */
 	struct name_node *listed; /* by path: directories that were listed (dir_list.h) */
 	size_t listed_room;	  /* how many more directories may be remembered */

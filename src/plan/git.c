@@ -722,7 +722,8 @@ static int find_nested(struct git_scan *s, struct err *e)
 {
 	int r;
 
-	if (s->mode == GIT_WRITE || s->b->plan->policy->profile->nested_is_open)
+	if (s->mode == GIT_WRITE || s->b->plan->policy->profile->nested_is_open ||
+	    s->b->skips_nested)
 		return 0;
 	s->is_nested = true;
 	r = git_find_nested(s, e);

@@ -23,6 +23,7 @@ struct around {
 	const struct plan_inputs *in;
 	const struct fs_entry *grant;
 	size_t kept; /* how many rules it has of that plan */
+	bool skips_nested;
 };
 
 /* ---- Whether it can be derived ------------------------------------------------------------------ */
@@ -173,7 +174,19 @@ static int add_grant(struct around *x, bool *out, struct err *e)
 	return 0;
 }
 
-/* Whether the passes have found nothing but names below the path. */
+static bool is_git_below(const struct plan *made, struct str path)
+{
+	for (size_t i = 0; i < made->git_dirs.count; i++) {
+		const struct git_dir *dir = &made->git_dirs.items[i];
+
+		if (!path_is_under(dir->path, path) || !path_is_under(dir->common_dir, path) ||
+		    (dir->worktree.len && !path_is_under(dir->worktree, path)))
+			return false;
+	}
+	return true;
+}
+
+/* Whether all that the passes have found is below the path: links and repositories may lead elsewhere. */
 static bool is_contained(const struct around *x, struct str path)
 {
 	const struct plan *made = x->b.plan;
@@ -181,7 +194,7 @@ static bool is_contained(const struct around *x, struct str path)
 	for (size_t i = x->kept; i < made->rules.count; i++)
 		if (!path_is_under(made->rules.items[i].path, path))
 			return false;
-	return !made->git_dirs.count;
+	return is_git_below(made, path);
 }
 
 static int run(struct around *x, pass *const *passes, size_t count, struct err *e)
@@ -212,6 +225,14 @@ static int build_answers(struct around *x, struct str path, bool *out, struct er
 	return 0;
 }
 
+static int begin(struct around *x, struct arena *a, struct err *e)
+{
+	if (builder_init(&x->b, a, x->in, e) < 0)
+		return err_result(e);
+	x->b.skips_nested = x->skips_nested;
+	return 0;
+}
+
 /* False in `*out`: the plan has to be made from scratch. */
 static int derive(struct around *x, struct arena *a, bool *out, struct err *e)
 {
@@ -219,7 +240,7 @@ static int derive(struct around *x, struct arena *a, bool *out, struct err *e)
 	x->grant = find_grant(x->whole, x->in);
 	if (!x->grant || !is_apart(x->whole, x->in, x->grant->path))
 		return 0;
-	if (builder_init(&x->b, a, x->in, e) == 0 && build_answers(x, x->grant->path, out, e) == 0)
+	if (begin(x, a, e) == 0 && build_answers(x, x->grant->path, out, e) == 0)
 		return 0;
 	/* Nothing is refused here: what stands in the way may be none for the whole plan. */
 	if (e->code != ERR_POLICY)
@@ -232,7 +253,7 @@ static int derive(struct around *x, struct arena *a, bool *out, struct err *e)
 struct plan *plan_grant_answers(struct arena *a, const struct plan *p, const struct plan_inputs *in,
 				struct err *e)
 {
-	struct around x = { .whole = p, .in = in };
+	struct around x = { .whole = p, .in = in, .skips_nested = true };
 	bool is_derived;
 
 	if (derive(&x, a, &is_derived, e) < 0)
@@ -328,6 +349,20 @@ static int join_needs(const struct around *x, struct plan *out, struct err *e)
 	return 0;
 }
 
+static int join_git(const struct around *x, struct plan *out, struct err *e)
+{
+	const struct plan *made = x->b.plan;
+
+	for (size_t i = 0; i < made->git_dirs.count; i++) {
+		struct git_dir *added = VEC_PUSH(x->b.a, &out->git_dirs, e);
+
+		if (!added)
+			return err_result(e);
+		*added = made->git_dirs.items[i];
+	}
+	return 0;
+}
+
 static int join_placeholders(const struct around *x, struct plan *out, struct err *e)
 {
 	const struct plan *p = x->whole, *made = x->b.plan;
@@ -357,13 +392,16 @@ static int join(const struct around *x, struct plan *out, struct err *e)
 	*out = *p;
 	out->policy = x->in->policy;
 	out->host = x->in->host;
-	out->needs.room = out->needs.count; /* so that what is added goes to a copy */
+	/* So that what is added goes to copies. */
+	out->needs.room = out->needs.count;
+	out->git_dirs.room = out->git_dirs.count;
 	if (join_rules(x, out, e) < 0 ||
 	    SPLICE(a, &out->regions, &p->regions, &made->regions, path, e) < 0 ||
 	    SPLICE(a, &out->pins, &p->pins, &made->pins, path, e) < 0 ||
 	    SPLICE(a, &out->links, &p->links, &made->links, path, e) < 0 ||
 	    SPLICE(a, &out->roots, &p->roots, &made->roots, path, e) < 0 ||
-	    join_placeholders(x, out, e) < 0 || join_needs(x, out, e) < 0)
+	    join_placeholders(x, out, e) < 0 || join_needs(x, out, e) < 0 ||
+	    join_git(x, out, e) < 0)
 		return err_result(e);
 	return 0;
 }

@@ -243,7 +243,10 @@ struct plan *plan_narrow(struct arena *a, const struct plan *p, struct str path,
 struct plan *plan_grant(struct arena *a, const struct plan *p, const struct plan_inputs *in,
 			struct err *e) MUST_CHECK NONNULL;
 
-/* The same for plan_resolve() alone, and only for paths that the grant covers. */
+/*
+ * The same for plan_resolve() alone, and only for paths that the grant covers and that lie in no git
+ * directory: it need not search for repositories.
+ */
 struct plan *plan_grant_answers(struct arena *a, const struct plan *p, const struct plan_inputs *in,
 				struct err *e) MUST_CHECK NONNULL;
 

@@ -26,6 +26,14 @@ static const char more_host[] = "d /opt/plain/sub/deep\n"
 				"d /opt/git/.git/objects\n"
 				"d /opt/git/.git/refs\n"
 				"d /opt/half/.git\n"
+				"f /opt/deep/a/b/.git/HEAD = ref: refs/heads/main\\n\n"
+				"d /opt/deep/a/b/.git/objects\n"
+				"d /opt/deep/a/b/.git/refs\n"
+				"d /opt/deep/a/b/.git/hooks\n"
+				"f /opt/tree/.git = gitdir: ../deep/a/b/.git/worktrees/t\\n\n"
+				"f /opt/deep/a/b/.git/worktrees/t/gitdir = /opt/tree/.git\\n\n"
+				"f /opt/deep/a/b/.git/worktrees/t/commondir = ../..\\n\n"
+				"f /opt/deep/a/b/.git/worktrees/t/HEAD = ref: refs/heads/x\\n\n"
 				"f /opt/pointer/.git = gitdir: /opt/git/.git\\n\n"
 				"f /opt/lost/.git = gitdir: /nowhere\\n\n"
 				"f /opt/modules/.gitmodules = [submodule \"x\"]\\n\\tpath = x\\n\n"
@@ -71,6 +79,15 @@ static const char *const more_paths[] = { "/opt",
 					  "/opt/git",
 					  "/opt/git/.git",
 					  "/opt/git/.git/config",
+					  "/opt/deep",
+					  "/opt/deep/a/x",
+					  "/opt/deep/a/b",
+					  "/opt/deep/a/b/.git",
+					  "/opt/deep/a/b/.git/hooks/x",
+					  "/opt/deep/a/b/.git/index",
+					  "/opt/tree",
+					  "/opt/tree/x",
+					  "/opt/tree/.git",
 					  "/opt/half",
 					  "/opt/half/.git",
 					  "/opt/pointer",
@@ -163,6 +180,28 @@ static void print_placeholders(struct buf *out, const struct plan *p)
 	}
 }
 
+static int compare_git_dirs(const void *a, const void *b)
+{
+	const struct git_dir *const *x = a, *const *y = b;
+
+	return str_cmp((*x)->path, (*y)->path);
+}
+
+static void print_git_dirs(struct buf *out, const struct plan *p)
+{
+	const struct git_dir *sorted[64];
+	size_t count = MIN_OF(p->git_dirs.count, COUNT_OF(sorted));
+
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &p->git_dirs.items[i];
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the items are pointers. */
+	qsort(sorted, count, sizeof(*sorted), compare_git_dirs);
+	for (size_t i = 0; i < count; i++)
+		buf_printf(out, "git %.*s %.*s %.*s %d\n", STR_ARG(sorted[i]->path),
+			   STR_ARG(sorted[i]->common_dir), STR_ARG(sorted[i]->worktree),
+			   sorted[i]->is_nested);
+}
+
 static void print_lists(struct buf *out, const struct plan *p)
 {
 	for (size_t i = 0; i < p->regions.count; i++) {
@@ -189,10 +228,7 @@ static void print_lists(struct buf *out, const struct plan *p)
 		print_rule(out, p->roots.items[i].rule);
 		buf_add_char(out, '\n');
 	}
-	for (size_t i = 0; i < p->git_dirs.count; i++)
-		buf_printf(out, "git %.*s %.*s %.*s %d\n", STR_ARG(p->git_dirs.items[i].path),
-			   STR_ARG(p->git_dirs.items[i].common_dir),
-			   STR_ARG(p->git_dirs.items[i].worktree), p->git_dirs.items[i].is_nested);
+	print_git_dirs(out, p);
 	for (size_t i = 0; i < GUARANTEE_COUNT; i++)
 		buf_printf(out, "%d", (p->needs_set & GUARANTEE_BIT(i)) != 0);
 	buf_printf(out, "\n");
@@ -240,6 +276,11 @@ static bool is_same_text(struct buf *want, struct buf *got)
 	return false;
 }
 
+static bool is_promised(const struct plan *want, struct str path, struct str grant)
+{
+	return path_is_under(path, grant) && !plan_resolve(want, path).rule->is_nested;
+}
+
 /* The answers alone, where they are promised. */
 static bool has_same_answers(const struct plan *want, const struct plan *got, struct str grant)
 {
@@ -247,7 +288,7 @@ static bool has_same_answers(const struct plan *want, const struct plan *got, st
 
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
 		for (const char *const *path = lists[i]; *path; path++)
-			if (path_is_under(str_of(*path), grant) &&
+			if (is_promised(want, str_of(*path), grant) &&
 			    plan_resolve(want, str_of(*path)).access !=
 				    plan_resolve(got, str_of(*path)).access) {
 				printf("# %s\n", *path);

@@ -179,7 +179,46 @@ TEST(a_directory_with_a_repository_gets_its_rules)
 			       "d /opt/app/.git/refs\nd /opt/app/.git/hooks\n");
 	plan = add(&w, w.plan, "/opt/app");
 	REQUIRE(plan != NULL);
-	CHECK(!is_derived(plan, w.plan));
+	CHECK(is_derived(plan, w.plan));
 	CHECK_INT(access_of(plan, "/opt/app/x"), ACCESS_WRITE);
 	CHECK_INT(access_of(plan, "/opt/app/.git/hooks/x"), ACCESS_READ);
+	CHECK_INT(plan->git_dirs.count, w.plan->git_dirs.count + 1);
+}
+
+TEST(a_repository_of_which_parts_are_elsewhere_is_looked_at_with_all_others)
+{
+	const struct plan *plan;
+	scoped_world w;
+
+	REQUIRE(start(&w, RO));
+	fake_host_add(&w.host, "f /opt/app/.git = gitdir: /opt/lib/git\\n\nf /opt/lib/git/HEAD\n"
+			       "d /opt/lib/git/objects\nd /opt/lib/git/refs\n");
+	plan = add(&w, w.plan, "/opt/app");
+	REQUIRE(plan != NULL);
+	CHECK(!is_derived(plan, w.plan));
+	CHECK_INT(access_of(plan, "/opt/app/x"), ACCESS_WRITE);
+	CHECK_INT(access_of(plan, "/opt/app/.git"), ACCESS_READ);
+}
+
+/* The workspace may have more directories than are searched in all. */
+TEST(a_repository_deeper_in_the_grant_is_found_whatever_is_in_the_workspace)
+{
+	const struct plan *plan;
+	scoped_world w;
+
+	world_init(&w, host_text, "/repo");
+	for (size_t i = 0; i < 1100; i++) {
+		char line[64];
+
+		(void)snprintf(line, sizeof(line), "d /repo/d%zu\n", i);
+		fake_host_add(&w.host, line);
+	}
+	fake_host_add(&w.host, "f /opt/app/sub/r/.git/HEAD\nd /opt/app/sub/r/.git/objects\n"
+			       "d /opt/app/sub/r/.git/refs\nd /opt/app/sub/r/.git/hooks\n");
+	w.user = RO;
+	REQUIRE(world_plan(&w));
+	plan = add(&w, w.plan, "/opt/app");
+	REQUIRE(plan != NULL);
+	CHECK_INT(access_of(plan, "/opt/app/sub/r/x"), ACCESS_WRITE);
+	CHECK_INT(access_of(plan, "/opt/app/sub/r/.git/hooks/x"), ACCESS_READ);
 }
