@@ -592,7 +592,10 @@ def traced(w, calls, words=()):
         ["strace", "-f", "-o", str(log), "-e", "trace=execve,execveat," + ",".join(STEPS), *words, CLIENT, str(w.repo),
          str(w.config)], input="".join(f"{tool} {json.dumps(given)}\n" for tool, given in calls).encode(),
         env={**w.env, "CORDON_PROGRAM": PROGRAM}, capture_output=True, timeout=SECONDS * 3, check=False)
-    return done.stdout.decode().splitlines(), log.read_text(errors="replace")
+    text = log.read_text(errors="replace")
+    if re.search(r"\bexecve\(0x", text):
+        raise Skip("strace can't read what a process in a user namespace executes")
+    return done.stdout.decode().splitlines(), text
 
 
 @case
@@ -824,7 +827,7 @@ def the_tools_answer_what_the_resolver_answers_and_a_command_gets(w):
         table = "".join(f'"{k}" = "{v}"\n' for k, v in rules.items())
         context = (seed, table)
         with Tools(w, DEV + f'[permissions.dev.filesystem.":workspace_roots"]\n{table}') as t:
-            paths = [*names, "link/x", "link/y/z", str(w.home / "l/x"), "p/../q/x", str(w.home / "l/../x")]
+            paths = [*names, "link/x", "link/y/z", str(w.home / "l/x"), f"{w.home}/../repo/q/x", str(w.home / "l/../x")]
             got = t.ok("execute_command", command=["sh", "-c", PROBE, "sh", *paths])["stdout"].splitlines()
             assert len(got) == len(paths), (context, got)
             for path, line in zip(paths, got):
