@@ -1096,6 +1096,13 @@ struct cordon_session_options {
 	 */
 	cordon_ask_fn *on_ask;
 	void *user; /* passed to these three */
+
+	/*
+	 * What neither tools nor commands may change in any project: paths below it (".env",
+	 * "deploy/keys"), no globs, terminated by NULL; they need not exist. `.git` is among them anyway, unless
+	 * the profile opens it. May be NULL.
+	 */
+	const char *const *read_only;
 };
 
 /* Codes as cordon_start(). `options` may be NULL. */

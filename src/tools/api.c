@@ -45,6 +45,7 @@ static int session_begin(cordon_session *s, struct err *e)
 	static const struct cordon_run_options none = { .size = sizeof(none), .command = command };
 	const struct toolbox_options options = { .run = s->options.run ? s->options.run : &none,
 						 .roots = s->options.roots,
+						 .read_only = s->options.read_only,
 						 .loop = &s->loop,
 						 .user = s,
 						 .log = tell_log };

@@ -92,6 +92,56 @@ cordon_policy *box_load(const struct tool_project *p, struct str directory, stru
 	return load_new(&load, &needs, e);
 }
 
+static int add_read_only(struct tool_project *p, struct str root, struct err *e)
+{
+	const char *const *name = p->box->options.read_only;
+	struct cordon_load_options *load = &p->asked.load;
+
+	for (; *name; name++) {
+		const char **list =
+			arena_array(&p->arena, load->add_read_count + 1, sizeof(*list), e);
+		struct str path;
+
+		if (!list || path_plain(&p->arena, root, str_of(*name), &path, e) < 0)
+			return err_result(e);
+		if (!path_is_under(path, root) || path.len == root.len)
+			return FAIL(e, ERR_ARGUMENT,
+				    "read_only has '%s', which is not below a project", *name);
+		for (uint64_t i = 0; i < load->add_read_count; i++)
+			list[i] = load->add_read[i];
+		list[load->add_read_count++] = path.p;
+		load->add_read = list;
+	}
+	return 0;
+}
+
+/*
+ * In the policy, so that commands are held as well. The profile may open the directories of other projects:
+ * those that are known now are protected in this one too.
+ */
+static int protect(struct tool_project *p, struct str path, struct err *e)
+{
+	const struct toolbox_options *options = &p->box->options;
+	const char *named = p->asked.load.directory;
+	struct str root = path;
+
+	if (!options->read_only)
+		return 0;
+	for (const struct tool_project *q = p->box->projects; q; q = q->next)
+		if (add_read_only(p, q->path, e) < 0)
+			return err_result(e);
+	if (!root.len && (named ? os_canonical_directory(&p->arena, str_of(named), &root, e)
+				: os_working_directory(&p->arena, &root, e)) < 0)
+		return err_result(e);
+	if (add_read_only(p, root, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; options->roots && options->roots[i]; i++)
+		if (os_canonical_directory(&p->arena, str_of(options->roots[i]), &root, e) < 0 ||
+		    add_read_only(p, root, e) < 0)
+			return err_result(e);
+	return 0;
+}
+
 /* The first has the directory of the options, whatever its workspace is. */
 static int load_project(struct tool_project *p, struct str path, struct err *e)
 {
@@ -110,6 +160,8 @@ static int load_project(struct tool_project *p, struct str path, struct err *e)
 	p->asked.load.user = p;
 	p->asked.run.load = &p->asked.load;
 	p->path = path;
+	if (protect(p, path, e) < 0)
+		return err_result(e);
 	p->policy = box_load(p, path, e);
 	if (!p->policy)
 		return err_result(e);

@@ -18,6 +18,7 @@ struct toolbox_options {
 	const struct cordon_run_options *run;
 	const char *const
 		*roots; /* further projects, opened as by open_project; NULL behind the last */
+	const char *const *read_only; /* below each project; NULL behind the last; may be NULL */
 	struct loop *loop;
 	uint64_t ask_timeout_ms; /* where `run` says nothing; 0: that of a run */
 	void *user;

@@ -110,6 +110,7 @@ int main(int argc, char **argv)
 		.size = sizeof(options), .run = &run, .on_log = log_line, .on_ask = ask
 	};
 	static const char *const command[] = { "tools", NULL };
+	static const char *const read_only[] = { ".env", "deploy/keys", NULL };
 	cordon_session *session;
 	cordon_error *error = NULL;
 	char *line = NULL;
@@ -123,6 +124,8 @@ int main(int argc, char **argv)
 	run.command = command;
 	run.backend = getenv("TOOLS_BACKEND");
 	options.roots = (const char *const *)argv + 3;
+	if (getenv("TOOLS_READ_ONLY"))
+		options.read_only = read_only;
 	if (cordon_session_new(&options, &session, &error) < 0)
 		return complain(error);
 	while ((n = getline(&line, &room, stdin)) > 0) {

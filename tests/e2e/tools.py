@@ -725,6 +725,30 @@ def a_project_more_opens_itself_and_nothing_else(w):
 
 
 @case
+def what_a_host_program_names_is_read_only_in_each_project_for_tools_and_commands(w):
+    other = w.top / "other"
+    config = DEV + f'[permissions.dev.filesystem]\n"{other}" = "write"\n[files]\nignored = "allow"\n'
+    for protects in {}, {"TOOLS_READ_ONLY": "1"}:
+        for top in w.repo, other:
+            w.write(f"{top.name}/deploy/keys/k", "old\n")
+            w.write(f"{top.name}/.env", "old\n")
+        with Tools(w, config, roots=[other], env=protects) as t:
+            for top, there in (w.repo, other), (other, w.repo):
+                for name in ".env", "deploy/keys/k", "deploy/keys/new":
+                    got = t.any("write_file", path=str(top / name), content="tool\n")
+                    assert got == ("violation" if protects else "ok"), (top, name, got)
+                    done = t.ok("execute_command", command=["sh", "-c", f"echo x > {name}"], cwd=str(top))
+                    assert (done["status"] == 0) == (not protects), (top, name, done)
+                    # Nor by way of the other project.
+                    done = t.ok("execute_command", command=["sh", "-c", f"echo x > {top / name}"], cwd=str(there))
+                    assert done["status"] != 0 or not protects, (top, name, done)
+                t.ok("write_file", path=str(top / "deploy/other"), content=str(protects))
+        for top in w.repo, other:
+            assert ((top / ".env").read_text() == "old\n") == bool(protects)
+            (top / "deploy/keys/new").unlink(missing_ok=True)
+
+
+@case
 def what_is_granted_is_done_and_nothing_else(w):
     place = w.home / "place"
     place.mkdir()
