@@ -22,7 +22,7 @@ backend_native_child_mounts backend_bwrap_spawn_child linux_init_init linux_noti
 os_linux_child os_linux_fd os_linux_fd_pass""".split()
 
 SAFE = set(
-    """_exit chdir clock_gettime clone close dup2 execve faccessat fchdir fchmod fcntl fcntl64 flock fstat fstat64
+    """_exit access chdir clock_gettime clone close dup2 execve faccessat fchdir fchmod fcntl fcntl64 flock fstat fstat64
     getpgid getpgrp getpid getppid getrlimit getrlimit64 getrusage ioctl kill lseek lseek64 memcpy memset mkdirat mmap mmap64 open open64 openat openat64 poll prctl
     read recv recvmsg send sendmsg setpgid setsockopt htons htonl ntohs ntohl setsid sigaction sigaddset sigemptyset signal signalfd
     sigprocmask pthread_setcancelstate pthread_sigmask socket socketpair strchr strlen strncmp strrchr symlinkat syscall tcgetpgrp tcsetpgrp
