@@ -14,7 +14,8 @@
 
 /*
  * Why the file at `path` (absolute, without links) can't be trusted: another user owns or may write it
- * or a directory above it, which `where` then names. NULL: only this user and root can change it.
+ * or a directory above it, which `where` then names. NULL: only this user and root can change it. Directories that
+ * they own may lie in one with the sticky bit (/tmp).
  */
 const char *os_distrust_path(const char *path, char *where, size_t room) MUST_CHECK NONNULL;
 

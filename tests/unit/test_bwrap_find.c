@@ -18,7 +18,7 @@ static void hear(void *user, const char *text)
 	snprintf(said, sizeof(said), "%s", text);
 }
 
-/* What lies in /var/tmp is never trusted: the files are below the home directory. */
+/* Where /var/tmp is not as usual, what lies in it is not trusted: the files are below the home directory. */
 static char top[4096];
 
 static bool make_top(void)
@@ -117,6 +117,7 @@ TEST(without_any_it_is_said)
 	CHECK(strstr(w.e.text, "install bubblewrap"));
 	REQUIRE(make_fake("fake", 0755));
 	snprintf(path, sizeof(path), "%s/fake", scratch_top);
+	REQUIRE(chmod(path, 0777) == 0);
 	CHECK_INT(find(&w, "/repo", path, &found), -ERR_WEAKER);
 	CHECK_INT(w.e.cause, CAUSE_BWRAP_UNTRUSTED);
 	CHECK(strstr(w.e.text, "/fake/bwrap' was passed over"));

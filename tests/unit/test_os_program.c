@@ -274,6 +274,28 @@ TEST(what_others_may_write_is_not_trusted)
 	CHECK(os_distrust_path("/usr/bin/there-is-no-such", where, sizeof(where)));
 }
 
+TEST(a_directory_of_ones_own_is_trusted_in_one_with_the_sticky_bit)
+{
+	char where[256] = "", top[4096], direct[4200], below[4200];
+
+	REQUIRE(getcwd(top, sizeof(top)));
+	if (os_distrust_path(top, where, sizeof(where)))
+		SKIP("others may write to a directory above the working directory");
+	REQUIRE(mkdir("shared", 0700) == 0 && mkdir("shared/own", 0755) == 0);
+	REQUIRE(write_script("shared/program", "#!/bin/sh\n") &&
+		write_script("shared/own/program", "#!/bin/sh\n"));
+	REQUIRE(snprintf(direct, sizeof(direct), "%s/shared/program", top) > 0);
+	REQUIRE(snprintf(below, sizeof(below), "%s/shared/own/program", top) > 0);
+	REQUIRE(chmod("shared", 01777) == 0);
+	CHECK(!os_distrust_path(below, where, sizeof(where)));
+	/* Its name may be a hard link that another user has made. */
+	CHECK_STR(os_distrust_path(direct, where, sizeof(where)), "can be written by others");
+	REQUIRE(chmod("shared", 0777) == 0);
+	CHECK_STR(os_distrust_path(below, where, sizeof(where)), "can be written by others");
+	REQUIRE(chmod("shared", 01777) == 0 && chmod("shared/own", 01777) == 0);
+	CHECK_STR(os_distrust_path(below, where, sizeof(where)), "can be written by others");
+}
+
 TEST(a_text_is_read_to_its_end_and_can_t_be_changed)
 {
 	static char big[300000], back[300001];

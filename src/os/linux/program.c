@@ -21,20 +21,29 @@
 
 /* ---- Trust ---------------------------------------------------------------------------------- */
 
-/* Of one component of the path, which is not a link. */
-static const char *distrust_owner(const struct stat *st)
+/*
+ * Of one component of the path, which is not a link. `below` is the component below it, NULL for the last.
+ *
+ * SECURITY: in a directory with the sticky bit, such as /tmp, others can neither rename nor remove what
+ * this user and root own. A file there could be another name (a hard link) that somebody else has
+ * chosen; a directory can't.
+ */
+static const char *distrust_owner(const struct stat *st, const struct stat *below)
 {
 	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return "belongs to another user";
-	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return "can be written by others";
-	return NULL;
+	if (!(st->st_mode & (S_IWGRP | S_IWOTH)))
+		return NULL;
+	if (below && S_ISDIR(below->st_mode) && S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX))
+		return NULL;
+	return "can be written by others";
 }
 
 const char *os_distrust_path(const char *path, char *where, size_t room)
 {
 	char part[PATH_MAX_BYTES];
 	size_t len = strlen(path);
+	struct stat below, *child = NULL;
 	const char *why = NULL;
 
 	if (len >= sizeof(part) || path[0] != '/')
@@ -46,7 +55,9 @@ const char *os_distrust_path(const char *path, char *where, size_t room)
 		if (lstat(part, &st) < 0)
 			why = "can't be looked at";
 		else
-			why = distrust_owner(&st);
+			why = distrust_owner(&st, child);
+		below = st;
+		child = &below;
 		if (why)
 			(void)utf8_show(str_of(part), where, room);
 		if (why || strcmp(part, "/") == 0)
