@@ -32,6 +32,7 @@ import conform  # noqa: E402  pylint: disable=wrong-import-position
 from sanitizer import is_instrumented, without_leaks, without_noise  # noqa: E402  pylint: disable=wrong-import-position
 
 SECONDS = 1.0  # that cordon may take
+HELP_SECONDS = 2.0  # in which a bwrap has to answer to --help
 DOCTOR_SECONDS = 5.0
 TRIES = 5  # of which the quickest counts
 HANG_SECONDS = 30
@@ -789,7 +790,8 @@ def a_bwrap_that_is_none(w):
     needs_bwrap(w)
     for kind in ("hangs", "garbage", "floods", "crashes"):
         program = put_bwrap(w, w.trusted, kind)
-        refused(w.try_on(nothing, *BWRAP, env={"PATH": str(w.trusted)}), str(program), "--help")
+        limit = SECONDS + (HELP_SECONDS if kind == "hangs" else 0)
+        refused(w.try_on(nothing, *BWRAP, env={"PATH": str(w.trusted)}, limit=limit), str(program), "--help")
         check(has_run(program), f"the control shows nothing: {kind}")
         # Without being named it does not matter.
         works(w.try_on(nothing, *MODE, env={"PATH": str(w.trusted)}), "native")
