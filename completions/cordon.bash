@@ -82,8 +82,8 @@ _cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --conf
 _cordon_options()
 {
 	case $1 in
-	run) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --backend --sandbox --accept-missing --platform --ask --ask-timeout --retry --timeout --env --dry-run --report --log-denials --events --trace --json -q --quiet -h --help" ;;
-	sandbox) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --backend --sandbox --accept-missing --platform --ask --ask-timeout --retry --timeout --env --dry-run --report --log-denials --events --trace --json -q --quiet -h --help" ;;
+	run) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --backend --sandbox --accept-missing --platform --ask --ask-timeout --retry --timeout --env --dry-run --report --log-denials --tell-denials --events --trace --json -q --quiet -h --help" ;;
+	sandbox) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --backend --sandbox --accept-missing --platform --ask --ask-timeout --retry --timeout --env --dry-run --report --log-denials --tell-denials --events --trace --json -q --quiet -h --help" ;;
 	init) options="--force --json -q --quiet -h --help" ;;
 	check) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --syntax-only --json -q --quiet -h --help" ;;
 	profiles) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --json -q --quiet -h --help" ;;

@@ -71,6 +71,7 @@ complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l env -x -a '(s
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox apply-patch setup" -l dry-run -d 'show what would be done, and do nothing'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l report -r -F -d 'write a JSON report to FILE; \'-\' is stdout'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l log-denials -d 'list all that was refused, reads too'
+complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l tell-denials -d 'tell what is refused at once, for a model to read'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l events -r -F -d 'write a JSON line for each event to FD or FILE'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l trace -d 'print every path and decision to stderr'
 complete -c cordon -n "__fish_seen_subcommand_from why" -l read -d 'answer yes or no: may it be read?'

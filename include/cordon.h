@@ -717,7 +717,13 @@ enum {
 	 * something was granted, run it once more with that; a warning says so. The result is that of
 	 * the second run, which has another cordon_run_descriptor().
 	 */
-	CORDON_RUN_RETRY = 256
+	CORDON_RUN_RETRY = 256,
+
+	/*
+	 * Each refused access is told at once by a warning of one line that a model can act on: what, why,
+	 * whom to ask. Not while the command has the terminal.
+	 */
+	CORDON_RUN_TELL_DENIALS = 512
 };
 
 enum { CORDON_STREAM_STDOUT = 1, CORDON_STREAM_STDERR = 2 };
@@ -775,6 +781,11 @@ struct cordon_denial {
 	uint64_t first_ms, last_ms; /* when, since the start of the run */
 	/* 1: the attempt was not seen; it was concluded from what the command wrote (CORDON_RUN_CAPTURE). */
 	uint64_t is_guess;
+	/*
+	 * The same in one line that a model can act on: what, why, and whom to ask. Names in it are short
+	 * JSON strings, and it shows nothing that the policy hides.
+	 */
+	const char *advice;
 };
 
 /*

@@ -77,6 +77,7 @@ struct denial {
 	const char *denied_by; /* who said no when it was asked about, as answers name it; or NULL */
 	const char *denied_how; /* the same in words */
 	bool is_decided;    /* by a person, a rule or a program, and not for lack of an answer */
+	bool is_told;	    /* at once, so the end of the run need not repeat it */
 	struct str way_out; /* what would allow it, pasteable; "" when nothing can */
 	const char *option; /* of `run`, that would allow it with `value`; NULL: none alone */
 	struct str value;
@@ -94,8 +95,8 @@ struct denials {
 	uint64_t total;
 	uint64_t unlisted; /* of those, not in `items` */
 	uint64_t started_ms;
-	/* Told at once of each new one (--trace); may be NULL. */
-	void (*on_denial)(void *user, const struct denial *denial);
+	/* Told at once of each new one, as it is kept; may be NULL. */
+	void (*on_denial)(void *user, struct denial *denial);
 	void *user;
 };
 

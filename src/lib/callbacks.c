@@ -92,7 +92,7 @@ static void session_denies(void *user, const struct denial *denial)
 	if (!callbacks->run.on_denial)
 		return;
 	/* Without memory it is told by the report, if by anything. */
-	if (denial_fill(&a, denial, &told, &ignored) == 0)
+	if (denial_fill(&a, &callbacks->advice, denial, &told, &ignored) == 0)
 		callbacks->run.on_denial(callbacks->run.run_user, &told);
 }
 
@@ -139,6 +139,9 @@ cordon_policy *callbacks_load(struct callbacks *callbacks, struct arena *a, stru
 void callbacks_attach(struct callbacks *callbacks, struct session_request *in)
 {
 	in->user = callbacks;
+	callbacks->advice = (struct advice_context){ .plan = in->plan,
+						     .plan_inputs = in->plan_inputs,
+						     .can_ask = in->approvals != NULL };
 	in->progress = &callbacks->teller.progress;
 	in->warn = session_warns;
 	in->trace = session_traces;

@@ -176,6 +176,8 @@
 	  "write a JSON report to FILE; '-' is stdout")                                            \
 	X(LOG_DENIALS, RUN, FOR_RUN, FLAG(run, CORDON_RUN_LOG_DENIALS), 0, "log-denials", NULL,    \
 	  "", "list all that was refused, reads too")                                              \
+	X(TELL_DENIALS, RUN, FOR_RUN, FLAG(run, CORDON_RUN_TELL_DENIALS), 0, "tell-denials", NULL, \
+	  "", "tell what is refused at once, for a model to read")                                 \
 	X(EVENTS, RUN, FOR_RUN, TEXT(run, events), 0, "events", "FD|FILE", "files",                \
 	  "write a JSON line for each event to FD or FILE")                                        \
 	X(TRACE, RUN, FOR_RUN, FLAG(run, CORDON_RUN_TRACE), 0, "trace", NULL, "",                  \

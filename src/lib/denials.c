@@ -20,11 +20,11 @@ static int show(struct arena *a, struct str text, const char **out, struct err *
 	return 0;
 }
 
-int denial_fill(struct arena *a, const struct denial *denial, struct cordon_denial *out,
-		struct err *e)
+int denial_fill(struct arena *a, const struct advice_context *in, const struct denial *denial,
+		struct cordon_denial *out, struct err *e)
 {
 	struct origin origin = denial_origin(denial);
-	scoped_buf rule = BUF_INIT(DENIAL_MAX_BYTES);
+	scoped_buf rule = BUF_INIT(DENIAL_MAX_BYTES), advice = BUF_INIT(DENIAL_MAX_BYTES);
 	struct cordon_denial x = {
 		.size = sizeof(x),
 		.kind = denial_kind_name(denial->kind),
@@ -43,7 +43,9 @@ int denial_fill(struct arena *a, const struct denial *denial, struct cordon_deni
 	};
 
 	denial_add_rule(&rule, denial);
-	if (buf_check(&rule, e) < 0 || show(a, buf_str(&rule), &x.rule, e) < 0 ||
+	denial_add_advice(&advice, in, denial);
+	if (buf_check(&advice, e) < 0 || show(a, buf_str(&advice), &x.advice, e) < 0 ||
+	    buf_check(&rule, e) < 0 || show(a, buf_str(&rule), &x.rule, e) < 0 ||
 	    show(a, denial->program, &x.program, e) < 0)
 		return err_result(e);
 	*out = x;
@@ -52,13 +54,17 @@ int denial_fill(struct arena *a, const struct denial *denial, struct cordon_deni
 
 static int fill_all(cordon_result *result, struct err *e)
 {
-	const struct denials *d = &result_outcome(result)->denials;
+	const struct outcome *o = result_outcome(result);
+	const struct advice_context in = { .plan = result->policy->plan,
+					   .plan_inputs = &result->policy->plan_inputs,
+					   .can_ask = o->approvals.was_asking };
+	const struct denials *d = &o->denials;
 	struct cordon_denial *all = arena_array(&result->arena, d->items.count, sizeof(*all), e);
 
 	if (!all)
 		return err_result(e);
 	for (size_t i = 0; i < d->items.count; i++)
-		if (denial_fill(&result->arena, &d->items.items[i], &all[i], e) < 0)
+		if (denial_fill(&result->arena, &in, &d->items.items[i], &all[i], e) < 0)
 			return err_result(e);
 	result->denials = all;
 	return 0;

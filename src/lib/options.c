@@ -7,7 +7,7 @@
 _Static_assert(sizeof(void *) == 8, "pointers are members, and members are 8 bytes");
 _Static_assert(sizeof(struct cordon_host_request) == 8 * sizeof(uint64_t),
 	       "no padding, no narrow member");
-_Static_assert(sizeof(struct cordon_denial) == 16 * sizeof(uint64_t),
+_Static_assert(sizeof(struct cordon_denial) == 17 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_ask_request) == 17 * sizeof(uint64_t),
 	       "no padding, no narrow member");

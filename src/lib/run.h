@@ -110,6 +110,7 @@ struct callbacks {
 	struct ask_option ask;
 	struct message_run messages; /* what the deciders are told of the run */
 	const struct plan *plan;
+	struct advice_context advice;
 	struct outside *outside; /* for what the command has run outside; NULL: nothing is */
 	struct lasting lasting;	 /* what is kept, as it was read last */
 	struct arena lasting_arena;
@@ -228,8 +229,8 @@ int retry_begin(cordon_result *r, struct err *e) MUST_CHECK NONNULL;
 enum { DENIAL_MAX_BYTES = 1 << 20 }; /* of the texts of one */
 
 /* As the caller sees it; what is not borrowed from `denial` is in `a`. ERR_NOMEM, ERR_LIMIT. */
-int denial_fill(struct arena *a, const struct denial *denial, struct cordon_denial *out,
-		struct err *e) MUST_CHECK NONNULL;
+int denial_fill(struct arena *a, const struct advice_context *in, const struct denial *denial,
+		struct cordon_denial *out, struct err *e) MUST_CHECK NONNULL;
 
 /* A copy of a list that ends with NULL. */
 int copy_words(struct arena *a, const char *const *words, const char *const **out, struct err *e)

@@ -83,7 +83,8 @@ int asked_read(const cordon *handle, const struct cordon_run_options *request, s
 {
 	const uint64_t known = CORDON_RUN_CAPTURE | CORDON_RUN_MIRROR | CORDON_RUN_FOREGROUND |
 			       CORDON_RUN_QUIET | CORDON_RUN_NO_STDIN | CORDON_RUN_TRACE |
-			       CORDON_RUN_SHELL | CORDON_RUN_LOG_DENIALS | CORDON_RUN_RETRY;
+			       CORDON_RUN_SHELL | CORDON_RUN_LOG_DENIALS | CORDON_RUN_RETRY |
+			       CORDON_RUN_TELL_DENIALS;
 
 	if (options_read_run(request, &out->run, e) < 0 ||
 	    options_read(out->run.load, &out->load, e) < 0)
@@ -235,6 +236,7 @@ int asked_session(struct arena *a, const struct asked *asked, const cordon_polic
 		.is_foreground = (run->flags & CORDON_RUN_FOREGROUND) != 0,
 		.is_quiet = (run->flags & CORDON_RUN_QUIET) != 0,
 		.logs_denials = (run->flags & CORDON_RUN_LOG_DENIALS) != 0,
+		.tells_denials = (run->flags & CORDON_RUN_TELL_DENIALS) != 0,
 		.traces = (run->flags & CORDON_RUN_TRACE) != 0 && run->on_trace,
 	};
 

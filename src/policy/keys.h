@@ -112,6 +112,9 @@
 	X(DENIALS, PROFILE, "denials", CHOICE, (profile, denials, "auto", "writes", "all", "off"), \
 	  IN_CONFIG, NEVER,                                                                        \
 	  "Which refused accesses to files are named. auto: writes, on Linux 6.6 and later.")      \
+	X(TELL_DENIALS, PROFILE, "tell_denials", CHOICE,                                           \
+	  (profile, tell_denials, "auto", "on", "off"), IN_CONFIG, NEVER,                          \
+	  "Whether each is told at once, in a line for a model. auto: by cordon-sh.")              \
 	X(PROTECT, PROFILE, "protect", NAMES, (profile, protect, protect_check), IN_EVERY_FILE,    \
 	  UNION, "Further names that stay read-only directly below what is writable.")             \
 	X(UNPROTECT, PROFILE, "unprotect", NAMES, (profile, unprotect, unprotect_check),           \

@@ -191,6 +191,9 @@ enum naming {
 	NAMING_OFF,
 };
 
+/* Whether what is refused is told at once, in a line for a model. */
+enum telling { TELL_AUTO, TELL_ON, TELL_OFF };
+
 struct profile {
 	struct str name;
 	struct str description;
@@ -207,6 +210,7 @@ struct profile {
 	bool globs_are_strict;
 	bool nested_is_open; /* nested = "report": repositories in the workspace (P9) */
 	enum naming denials;
+	enum telling tell_denials;
 	bool isolates_ipc, isolates_proc; /* default true */
 	bool allows_userns;		  /* default false */
 	struct environment env;

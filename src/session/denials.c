@@ -472,6 +472,28 @@ static void say_more(const struct session *s, size_t count)
 		session_warn(&s->in, "and %llu more (%s)", (unsigned long long)more, find_namer(s));
 }
 
+/* What was told at once needs no sentence more. */
+static void count_untold(const struct session *s)
+{
+	const struct denials *d = &s->outcome.denials;
+	uint64_t more = d->unlisted;
+
+	for (size_t i = 0; i < d->items.count; i++)
+		more += !d->items.items[i].is_told;
+	if (more)
+		session_warn(&s->in, "%llu more accesses were refused", (unsigned long long)more);
+}
+
+static bool has_told(const struct session *s)
+{
+	const struct denials *d = &s->outcome.denials;
+
+	for (size_t i = 0; i < d->items.count; i++)
+		if (d->items.items[i].is_told)
+			return true;
+	return false;
+}
+
 void outcome_list_denials(struct session *s)
 {
 	struct outcome *o = &s->outcome;
@@ -482,6 +504,10 @@ void outcome_list_denials(struct session *s)
 	if (s->in.is_quiet || o->denials.total == 0 || (o->status == 0 && !s->in.logs_denials) ||
 	    is_run_again(s))
 		return;
+	if (has_told(s)) {
+		count_untold(s);
+		return;
+	}
 	outcome_find_ways(s->a, o, s->in.plan_inputs, s->in.plan, count);
 	for (size_t i = 0; i < count; i++) {
 		scoped_buf line = BUF_INIT(TEXT_MAX_BYTES);

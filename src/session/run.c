@@ -23,6 +23,8 @@
 enum {
 	PATIENCE_MS = 2000, /* between SIGTERM and the kill */
 	OVERDUE_MS = 1000,  /* after that, PID 1 ends the sandbox itself */
+	TOLD_AT_ONCE = 10,  /* denials, in TELLING_MS */
+	TELLING_MS = 10 * 1000,
 	EXTENSION_STEP_MS =
 		50, /* how often it is looked whether a limit that was extended is over */
 };
@@ -326,19 +328,58 @@ static int begin(struct session *s, struct err *e)
 	return look_after(s, e);
 }
 
-static void tell_denial(void *user, const struct denial *denial)
+/* Each at once, or none: one that floods is told in parts, and the rest is counted at the end. */
+static bool may_tell(struct session *s)
 {
-	const struct session *s = user;
+	uint64_t now = loop_now();
+
+	/* SECURITY: nothing may be written over what a full-screen program shows. */
+	if (!s->tells || s->terminal.was_given || s->relay)
+		return false;
+	if (now - s->telling_since_ms >= TELLING_MS) {
+		s->telling_since_ms = now;
+		s->told_count = 0;
+	}
+	return s->told_count++ < TOLD_AT_ONCE;
+}
+
+static void tell_model(struct session *s, struct denial *denial)
+{
+	const struct advice_context in = { .plan = live_plan(s),
+					   .plan_inputs = live_inputs(s),
+					   .can_ask = s->in.approvals != NULL };
+	scoped_buf line = BUF_INIT(64 << 10);
+
+	approval_log_name_deciders(s);
+	denial_add_advice(&line, &in, denial);
+	if (line.failed == ERR_OK)
+		s->in.warn(s->in.user, buf_str(&line));
+	denial->is_told = true;
+}
+
+static void tell_denial(void *user, struct denial *denial)
+{
+	struct session *s = user;
 	scoped_buf line = BUF_INIT(64 << 10);
 
 	if (s->in.deny)
 		s->in.deny(s->in.user, denial);
+	if (may_tell(s))
+		tell_model(s, denial);
 	if (!s->in.traces)
 		return;
 	buf_add_text(&line, "refused: ");
 	denial_add_sentence(&line, denial);
 	if (line.failed == ERR_OK)
 		s->in.trace(s->in.user, buf_str(&line));
+}
+
+static bool tells_denials(const struct session_request *in)
+{
+	enum telling telling = in->plan->policy->profile->tell_denials;
+
+	return in->tells_denials || telling == TELL_ON ||
+	       (telling == TELL_AUTO && in->needs_sandbox);
 }
 
 static void session_init(struct session *s, struct arena *a, const struct session_request *in)
@@ -356,7 +397,8 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 	network_init(s);
 	approvals_init(s);
 	denials_init(&s->outcome.denials);
-	if (in->traces || in->deny) {
+	s->tells = !in->is_quiet && tells_denials(in);
+	if (in->traces || in->deny || s->tells) {
 		s->outcome.denials.on_denial = tell_denial;
 		s->outcome.denials.user = s;
 	}

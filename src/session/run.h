@@ -52,6 +52,8 @@ struct session {
 	bool was_killed;  /* by this session, or by the time limit */
 	bool is_astray;	  /* an event came that can't come in its state */
 	bool has_warned_of_tty;
+	bool tells; /* of each denial at once, for a model */
+	uint64_t telling_since_ms, told_count;
 	struct err failure; /* what ended the session early; .code ERR_OK: nothing did */
 };
 

@@ -13,6 +13,7 @@
  *	network.c	a managed network: the proxy beside the run
  *	traffic.c	what it decided, in sums and as denials
  *	denials.c	what was refused, in words, and what would allow it
+ *	advice.c	the same in one line, for a model
  *	guess.c		and what of it can only be concluded from the command's output
  *	approvals.c	who is asked about it, and what the answer does
  *	requests.c	what a process inside asks for by itself
@@ -236,7 +237,8 @@ struct session_request {
 	bool has_colour;       /* what is shown at the terminal may have */
 	bool asks_at_terminal; /* --ask tty: the command gets a terminal of its own */
 	bool is_quiet;
-	bool logs_denials; /* names refused reads too, and lists denials also after a success */
+	bool logs_denials;  /* names refused reads too, and lists denials also after a success */
+	bool tells_denials; /* each at once, in one line for a model; the profile may say so, too */
 	bool traces;
 
 	/* For a managed network; at most SESSION_MAX_PORTS each. */
@@ -411,6 +413,27 @@ struct str denial_opens(struct arena *a, const struct plan_inputs *in, const str
  */
 void outcome_find_ways(struct arena *a, struct outcome *o, const struct plan_inputs *in,
 		       const struct plan *plan, size_t max) NONNULL;
+
+/* ---- advice.c ---------------------------------------------------------------------------- */
+
+enum { ADVICE_NAME_BYTES = 200 };
+
+/* What a line for a model depends on; all of it is borrowed. */
+struct advice_context {
+	const struct plan *plan;
+	const struct plan_inputs *plan_inputs; /* of `plan` */
+	bool can_ask;			       /* a process inside can ask somebody for more */
+};
+
+/* As a JSON string of visible characters, at most ADVICE_NAME_BYTES of it. */
+void advice_add_name(struct buf *out, struct str name) NONNULL;
+
+/*
+ * "what was refused, why; whom to ask": one line. SECURITY: of what the policy denies it has neither the
+ * rule nor the path, but only what the program wrote.
+ */
+void denial_add_advice(struct buf *out, const struct advice_context *in,
+		       const struct denial *denial) NONNULL;
 
 /* ---- run.c ------------------------------------------------------------------------------- */
 

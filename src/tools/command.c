@@ -15,6 +15,7 @@ enum {
 	/* Of a stream as JSON: control characters become six times as long. */
 	STREAM_MAX_WRITTEN = 7 << 19,
 	DENIALS_SHOWN = 100,
+	DENIALS_TOLD = 10, /* in the text */
 };
 
 static struct str find_text(const struct json *object, const char *name)
@@ -126,6 +127,7 @@ static void add_denials(struct toolbox_call *call, struct call *made, cordon_res
 		add_member(w, "subject", d->subject);
 		add_member(w, "rule", d->rule);
 		add_member(w, "program", d->program);
+		add_member(w, "advice", d->advice);
 		if (d->is_guess) {
 			json_key(w, "guess");
 			json_add_bool(w, true);
@@ -137,18 +139,10 @@ static void add_denials(struct toolbox_call *call, struct call *made, cordon_res
 		json_end_object(w);
 		box_keep_denial(call, str_of(d->subject ? d->subject : ""),
 				str_of(d->rule ? d->rule : ""));
-		if (i == 0)
-			buf_add_text(&made->text, "\n[the sandbox refused:");
-		if (i < 10) {
-			buf_printf(&made->text, " %s%s '", d->is_guess ? "probably " : "",
-				   d->operation);
-			utf8_add_shown(&made->text, str_of(d->subject ? d->subject : ""));
-			buf_add_text(&made->text, "'");
-		}
+		if (i < DENIALS_TOLD)
+			buf_printf(&made->text, "\n[refused: %s]", d->advice);
 	}
 	json_end_array(w);
-	if (cordon_result_denial_count(result))
-		buf_add_char(&made->text, ']');
 	call->was_denied = cordon_result_denial_count(result) > 0;
 }
 

@@ -82,6 +82,64 @@ def the_policy_comes_from_environment_and_configuration(w: World):
     check_refused(w, "-c", "true", env=WRITE, cwd=w.home, says=["home"])
 
 
+def told(done):
+    return [line.removeprefix("cordon: warning: ") for line in done.err.splitlines() if line.startswith("cordon: ")]
+
+
+@case
+def what_is_refused_is_told_at_once_for_a_model(w: World):
+    """Also in a command that succeeds, and before it goes on; names are JSON strings."""
+    secret = w.top / "secret"
+    secret.mkdir()
+    other = w.top / "other"
+    other.mkdir()
+    profile = f'default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n%s[permissions.p.filesystem]\n"{secret}" = "deny"\n'
+    w.write_config(profile % "")
+    assert told(shell(w, "-c", "touch x")) == [], "the control"
+    done = shell(w, "-c", f"touch {other}/a; echo $?")
+    line = told(done)[0]
+    assert done.out == "1\n" and done.returncode == 0 and len(told(done)) == 1, done
+    assert line.startswith(f'"touch" was not allowed to create "{other}/a", because of "'), line
+    assert line.endswith(f'; ask the user to allow writes to "{other}"'), line
+    done = shell(w, "-c", "mkdir .vscode")
+    assert "; that name is protected: ask the user" in told(done)[0], done
+    # What is denied: only what the program wrote, and the same whether there is something or not.
+    (secret / "there").touch()
+    lines = []
+    for name in ("there", "missing"):
+        (w.repo / "link").unlink(missing_ok=True)
+        (w.repo / "link").symlink_to(secret / name)
+        lines.append(told(shell(w, "-c", "echo > link")))
+    assert lines[0] == lines[1] and all(str(secret) not in line for line in lines[0]), lines
+    # Names can say anything, and stay names.
+    for name in ("a\nIgnore this", "\x1b[2J", "\u202edc", "\U000e0041", 'x"; rm -rf ~; "', "$(id)", "`id`", "y" * 250):
+        done = subprocess.run([str(w.top / "cordon-sh"), "-c", 'echo > "$1/$2"', "sh", str(other), name], cwd=w.repo,
+                              env=w.env, capture_output=True, check=False)
+        lines = [line for line in done.stderr.decode().splitlines() if line.startswith("cordon: ")]
+        assert len(lines) == 1 and "ask the user to allow writes" in lines[0], (name, done)
+        assert not any(ord(c) < 32 or ord(c) in (0x7f, 0x202e, 0xe0041) for c in lines[0]), lines
+        assert "y" * 201 not in lines[0] and len(lines[0]) < 800, lines
+    # A flood is told in part, and counted.
+    done = shell(w, "-c", f"for i in $(seq 40); do : > {other}/$i; done 2>/dev/null; true")
+    assert len(told(done)) == 10, done
+    done = shell(w, "-c", f"for i in $(seq 40); do : > {other}/$i; done 2>/dev/null; false")
+    assert told(done)[10:] == ["30 more accesses were refused"], done
+    # It can be switched off, and then is said as for everybody else.
+    w.write_config(profile % 'tell_denials = "off"\n')
+    assert told(shell(w, "-c", f"touch {other}/a; true")) == []
+    assert "ask the user" not in shell(w, "-c", f"touch {other}/a").err
+    assert "ask the user" not in w.run("run", "--", "touch", f"{other}/a", check=1).err
+    done = w.run("run", "--tell-denials", "--", "sh", "-c", f"touch {other}/a; true")
+    assert "ask the user to allow writes" in done.err, done
+    assert "ask the user" not in w.run("run", "--tell-denials", "-q", "--", "touch", f"{other}/a", check=1).err
+    w.write_config(profile % 'tell_denials = "on"\n')
+    assert "ask the user" in w.run("run", "--", "touch", f"{other}/a", check=1).err
+    with subprocess.Popen([PROGRAM, "run", "--", "sh", "-c", f"touch {other}/a; cat"], cwd=w.repo, env=w.env,
+                          stdin=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert b"ask the user" in run.stderr.readline() + run.stderr.readline(), "while it runs"
+        run.stdin.close()
+
+
 @case
 def without_a_sandbox_nothing_is_run(w: World):
     ran = w.repo / "ran"
@@ -160,7 +218,7 @@ def hints_name_no_options(w: World):
     assert "--allow-host" in control.err, control
     done = shell(w, *program)
     assert done.returncode == 1 and "the network is off" in done.err, done
-    assert "cordon why" in done.err and " --" not in done.err, done
+    assert "ask the user to allow connections" in done.err and " --" not in done.err, done
     w.write_config('[linux]\nbackends = ["landlock"]\n')
     control = w.run("run", "true")
     assert control.status == 125, control

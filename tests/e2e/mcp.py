@@ -464,7 +464,10 @@ def a_client_that_can_not_be_asked_gets_what_would_allow_it(w: World):
             assert error["kind"] == "violation" and str(out) in error["grant"], error
             assert error["needs"] == {"type": "SandboxPermissionNeeded", "capability": "write", "call": "write_file",
                                       "path": str(out / "x")}, error
-            found = content_of(c.result("tools/call", command_that_writes(out / "x")))
+            result = c.result("tools/call", command_that_writes(out / "x"))
+            found = content_of(result)
+            assert f'; ask the user to allow writes to "{out}"]' in result["content"][0]["text"], result
+            assert [each["advice"].endswith(f'; ask the user to allow writes to "{out}"') for each in found["denials"]] == [True]
             assert found["status"] != 0 and any(str(out) in json.dumps(each) for each in found["denials"]), found
             needs = [each["needs"] for each in found["denials"] if "needs" in each]
             assert [(each["type"], each["capability"], each["call"]) for each in needs] == \

@@ -18,7 +18,7 @@ static struct denial denial_of(const char *subject)
 
 static size_t told;
 
-static void on_denial(void *user, const struct denial *denial)
+static void on_denial(void *user, struct denial *denial)
 {
 	CHECK_STR(denial->subject.p, user);
 	told++;
