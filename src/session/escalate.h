@@ -64,14 +64,21 @@ void escalations_end(struct session *s) NONNULL;
 
 /* ---- escalate_check.c ------------------------------------------------------------------------ */
 
+/* Whether a narrower or missing path below a writable one is kept from the command (landlock can't). */
+bool escalation_keeps_narrower(const struct session *s) NONNULL;
 /*
  * Finds the program, which has to be the same each time, and the PATH that it is found with. NULL: it may be
  * run; else why not. The text is static.
  */
 const char *escalation_check_program(struct escalation *x) NONNULL;
-/* All else, once it is known which profile it would have. NULL: it may be run. */
+/* All else, once it is known which profile it would have. NULL: it may be run. The text lives as long as `x`. */
 const char *escalation_check(struct escalation *x) NONNULL;
 /* For the rules (struct exec_finder); `user` is the escalation, whose program was looked for. */
 int escalation_find_program(void *user, struct arena *a, struct str name, struct str *out,
 			    struct err *e) MUST_CHECK NONNULL;
 bool escalation_is_unsandboxed(const struct escalation *x) NONNULL;
+
+/* ---- escalate_git.c --------------------------------------------------------------------------- */
+
+/* NULL: git runs nothing there that the command may write, whatever its settings say; else why not. */
+const char *escalation_check_git(struct escalation *x) NONNULL;

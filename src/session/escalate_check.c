@@ -139,6 +139,13 @@ static bool is_root(const struct session *s, struct str path, const struct insid
 	return false;
 }
 
+bool escalation_keeps_narrower(const struct session *s)
+{
+	const guarantee_set kept = GUARANTEE_BIT(G_FS_CARVE) | GUARANTEE_BIT(G_PROTECT_MISSING);
+
+	return !(s->outcome.lost & kept);
+}
+
 /*
  * Whether git would obey what the command can write into a repository at `path`; -1: no memory.
  * SECURITY: where the backend can't keep narrower or missing paths (landlock), what the plan says of .git in a
@@ -146,13 +153,12 @@ static bool is_root(const struct session *s, struct str path, const struct insid
  */
 static int opens_git(const struct session *s, struct str path)
 {
-	const guarantee_set kept = GUARANTEE_BIT(G_FS_CARVE) | GUARANTEE_BIT(G_PROTECT_MISSING);
 	const struct plan *plan = live_plan(s);
 	scoped_arena a = ARENA_INIT(64 << 10);
 	struct err ignored = ERR_INIT;
 	struct str config, hooks;
 
-	if (s->outcome.lost & kept && plan_resolve(plan, path).access == ACCESS_WRITE)
+	if (!escalation_keeps_narrower(s) && plan_resolve(plan, path).access == ACCESS_WRITE)
 		return true;
 	if (path_join(&a, path, STR(".git/config"), &config, &ignored) < 0 ||
 	    path_join(&a, path, STR(".git/hooks"), &hooks, &ignored) < 0)
@@ -230,12 +236,67 @@ enum code_kind {
 	CODE_LIST,    /* paths; an empty or relative one is below the working directory */
 	CODE_TEXT,    /* a command or options: what has a slash is a path */
 	CODE_OPTIONS, /* of an interpreter, which may load code by a mere name */
+	CODE_SETTINGS, /* paths, without which it would do the same to something else (a cluster, an account) */
 };
 
 static const struct code_variable {
 	const char *name;
 	enum code_kind kind;
 } code_variables[] = {
+	{ "HOME", CODE_SETTINGS },
+	{ "XDG_CONFIG_HOME", CODE_SETTINGS },
+	{ "XDG_CONFIG_DIRS", CODE_SETTINGS },
+	{ "GNUPGHOME", CODE_SETTINGS },
+	{ "KUBECONFIG", CODE_SETTINGS },
+	{ "DOCKER_CONFIG", CODE_SETTINGS },
+	{ "AWS_CONFIG_FILE", CODE_SETTINGS },
+	{ "AWS_SHARED_CREDENTIALS_FILE", CODE_SETTINGS },
+	{ "CLOUDSDK_CONFIG", CODE_SETTINGS },
+	{ "NPM_CONFIG_USERCONFIG", CODE_SETTINGS },
+	{ "npm_config_userconfig", CODE_SETTINGS },
+	{ "PIP_CONFIG_FILE", CODE_SETTINGS },
+	{ "CARGO_HOME", CODE_SETTINGS },
+	{ "RUSTUP_HOME", CODE_SETTINGS },
+	{ "GOENV", CODE_SETTINGS },
+	{ "GOROOT", CODE_SETTINGS },
+	{ "JAVA_HOME", CODE_SETTINGS },
+	{ "GRADLE_USER_HOME", CODE_SETTINGS },
+	{ "KRB5_CONFIG", CODE_SETTINGS },
+	{ "CURL_HOME", CODE_SETTINGS },
+	{ "HGRCPATH", CODE_SETTINGS },
+	{ "XDG_DATA_HOME", CODE_LIST },
+	{ "XDG_DATA_DIRS", CODE_LIST },
+	{ "SHELL", CODE_LIST },
+	{ "MAKEFILES", CODE_LIST },
+	{ "INPUTRC", CODE_LIST },
+	{ "TERMINFO", CODE_LIST },
+	{ "LOCPATH", CODE_LIST },
+	{ "SASL_PATH", CODE_LIST },
+	{ "GIO_EXTRA_MODULES", CODE_LIST },
+	{ "GTK_PATH", CODE_LIST },
+	{ "QT_PLUGIN_PATH", CODE_LIST },
+	{ "TCLLIBPATH", CODE_LIST },
+	{ "BUNDLE_GEMFILE", CODE_LIST },
+	{ "PHPRC", CODE_LIST },
+	{ "PHP_INI_SCAN_DIR", CODE_LIST },
+	{ "PYTHONSTARTUP", CODE_LIST },
+	{ "MAKEFLAGS", CODE_TEXT },
+	{ "GNUMAKEFLAGS", CODE_TEXT },
+	{ "GOFLAGS", CODE_TEXT },
+	{ "RUSTC", CODE_TEXT },
+	{ "RUSTC_WRAPPER", CODE_TEXT },
+	{ "CC", CODE_TEXT },
+	{ "CXX", CODE_TEXT },
+	{ "MAVEN_OPTS", CODE_TEXT },
+	{ "GRADLE_OPTS", CODE_TEXT },
+	{ "JAVA_OPTS", CODE_TEXT },
+	{ "LUA_INIT", CODE_TEXT },
+	{ "BROWSER", CODE_TEXT },
+	{ "MANPAGER", CODE_TEXT },
+	{ "LESSCLOSE", CODE_TEXT },
+	{ "SUDO_ASKPASS", CODE_TEXT },
+	{ "SVN_SSH", CODE_TEXT },
+	{ "GIT_CONFIG_PARAMETERS", CODE_TEXT },
 	{ "LD_LIBRARY_PATH", CODE_LIST },
 	{ "LD_PRELOAD", CODE_LIST },
 	{ "LD_AUDIT", CODE_LIST },
@@ -348,7 +409,7 @@ static bool is_bad(const struct session *s, struct arena *a, enum code_kind kind
 {
 	if (!value.len)
 		return false;
-	if (kind == CODE_LIST)
+	if (kind == CODE_LIST || kind == CODE_SETTINGS)
 		return has_bad_path(s, a, value);
 	return kind == CODE_OPTIONS || has_bad_word(s, a, value);
 }
@@ -367,20 +428,35 @@ static bool is_set_badly(const struct session *s, struct arena *a, const char *c
 	return false;
 }
 
-static int find_withheld(struct escalation *x, struct err *e)
+/* NULL: the others may be passed on; else why it is not run. */
+static const char *find_withheld(struct escalation *x)
 {
 	scoped_arena a = ARENA_INIT(8 << 20);
 	const struct session *s = x->s;
+	struct err ignored = ERR_INIT;
+	struct str text;
 	size_t count = 0;
 
-	x->withheld = arena_array(&x->arena, COUNT_OF(code_variables) + 1, sizeof(*x->withheld), e);
+	x->withheld = arena_array(&x->arena, COUNT_OF(code_variables) + 1, sizeof(*x->withheld),
+				  &ignored);
 	if (!x->withheld)
-		return err_result(e);
-	for (size_t i = 0; i < COUNT_OF(code_variables); i++)
-		if (is_set_badly(s, &a, s->in.environment, &code_variables[i]) ||
-		    is_set_badly(s, &a, s->in.more_environment, &code_variables[i]))
-			x->withheld[count++] = code_variables[i].name;
-	return 0;
+		return no_memory;
+	for (size_t i = 0; i < COUNT_OF(code_variables); i++) {
+		const struct code_variable *variable = &code_variables[i];
+
+		if (!is_set_badly(s, &a, s->in.environment, variable) &&
+		    !is_set_badly(s, &a, s->in.more_environment, variable))
+			continue;
+		x->withheld[count++] = variable->name;
+		if (variable->kind == CODE_SETTINGS)
+			return arena_printf(&x->arena, &text, &ignored,
+					    "%s leads to what the command may write, and programs "
+					    "obey what is in it",
+					    variable->name) < 0
+				       ? no_memory
+				       : text.p;
+	}
+	return NULL;
 }
 
 /* ---- All ---------------------------------------------------------------------------------------------- */
@@ -402,14 +478,13 @@ static const char *check_required(const struct escalation *x)
 
 const char *escalation_check(struct escalation *x)
 {
-	struct err e = ERR_INIT;
 	const char *why = check_required(x);
 
 	if (!why)
 		why = check_streams(x);
 	if (!why)
 		why = check_directory(x);
-	if (!why && find_withheld(x, &e) < 0)
-		why = no_memory;
-	return why;
+	if (!why)
+		why = find_withheld(x);
+	return why ? why : escalation_check_git(x);
 }

@@ -11,7 +11,8 @@ import sys
 
 from cli import NONE, PROGRAM, World, case, run, run_cases
 from decider import Decider, ask
-from outside import ALLOW, FULL, WORK, audited, escalate, git, out_of_reach, rule, touch
+from outside import (ALLOW, FULL, WORK, audited, escalate, git, has_commit, out_of_reach, repository_with_remote, rule,
+                     touch)
 
 
 def request_write(path):
@@ -129,6 +130,99 @@ def a_closed_directory_with_an_open_repository_is_no_place_for_it(w: World):
         git("init", "-q", cwd=w.repo)
         result = run(w, "-q", "-P", "open", "--", "sh", "-c", f"cd {out}; " + shlex.join(escalate("pwd")))
         assert result.status == status, (more, result)
+
+
+FETCH = ["git", "fetch", "-q", "origin"]
+
+
+def evil(w):
+    """What git runs if it obeys: nothing can be fetched then."""
+    return f'[core]\\n\\tsshCommand = "touch {w.top}/pwned; false"\\n'
+
+
+def check_that_nothing_runs(w, plant, command, env, because):
+    """The command plants something, and has git run outside; without Cordon it would have worked."""
+    options = [word for name, value in env.items() for word in ("--env", f"{name}={value}")]
+    result = run(w, *WORK, "-q", *options, "--", "sh", "-c", f"{plant}; {shlex.join(escalate(*command))}")
+    assert result.status == 1 and because in result.err and not (w.top / "pwned").exists(), (because, result)
+    subprocess.run(command, cwd=w.repo, env={**w.env, **env}, check=False, capture_output=True)
+    assert (w.top / "pwned").exists(), because
+    (w.top / "pwned").unlink()
+
+
+@case
+def settings_that_the_command_may_write_are_not_obeyed(w: World):
+    git("init", "-q", "-b", "main", cwd=w.repo)
+    git("remote", "add", "origin", "ssh://x/y", cwd=w.repo)
+    w.write_config(rule(FETCH) + rule(["true"]))
+    for name, file in (("HOME", ".gitconfig"), ("XDG_CONFIG_HOME", "git/config")):
+        check_that_nothing_runs(w, f"mkdir -p h/git; printf '{evil(w)}' >h/{file}", FETCH, {name: f"{w.repo}/h"}, name)
+    check_that_nothing_runs(w, f"printf '{evil(w)}' >conf", FETCH, {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "include.path",
+                                                                   "GIT_CONFIG_VALUE_0": f"{w.repo}/conf"}, "include.path")
+    # A directory of settings that is the user's own.
+    (w.top / "out").mkdir()
+    result = run(w, *WORK, "-q", "--env", f"XDG_CONFIG_HOME={w.top}/out", "--", *escalate("true"))
+    assert result.status == 0, result
+
+
+@case
+def what_settings_of_git_lead_to_is_not_run_if_the_command_may_write_it(w: World):
+    bare = repository_with_remote(w)
+    push = ["git", "push", "-q", "origin", "main"]
+    w.write_config(rule(push) + rule(FETCH))
+    hook = "mkdir -p {0}; printf '#!/bin/sh\\ntouch " + str(w.top) + "/pwned\\n' >{0}/pre-push; chmod 755 {0}/pre-push"
+    git("config", "core.hooksPath", "tools", cwd=w.repo)
+    check_that_nothing_runs(w, hook.format("tools"), push, {}, "core.hooksPath")
+    w.write_config('[permissions.closed]\nextends = ":workspace"\nprotect = ["tools"]\n' + rule(push) + rule(FETCH))
+    (w.repo / "tools/pre-push").write_text("#!/bin/sh\n")
+    git("push", "-q", "--delete", "origin", "main", cwd=w.repo)
+    result = run(w, "-P", "closed", "-q", "--", *escalate(*push))
+    assert result.status == 0 and has_commit(bare), result
+    git("config", "--unset", "core.hooksPath", cwd=w.repo)
+    # The user's own settings are for every repository.
+    (w.home / ".gitconfig").write_text("[core]\n\thooksPath = tools\n")
+    git("push", "-q", "--delete", "origin", "main", cwd=w.repo)
+    check_that_nothing_runs(w, hook.format("tools"), push, {}, "core.hooksPath")
+    (w.home / ".gitconfig").unlink()
+    git("config", "include.path", "../conf", cwd=w.repo)
+    git("config", "remote.origin.url", "ssh://x/y", cwd=w.repo)
+    check_that_nothing_runs(w, f"printf '{evil(w)}' >conf", FETCH, {}, "include.path")
+    git("config", "--unset", "include.path", cwd=w.repo)
+    ssh = "printf '#!/bin/sh\\ntouch " + str(w.top) + "/pwned\\n' >ssh; chmod 755 ssh"
+    git("config", "core.sshCommand", "./ssh -v", cwd=w.repo)
+    check_that_nothing_runs(w, ssh, FETCH, {}, "core.sshCommand")
+    git("config", "--unset", "core.sshCommand", cwd=w.repo)
+    # A repository on this machine has hooks of its own.
+    other = w.top / "tmp/other"
+    git("init", "-q", "--bare", str(other), cwd=w.top)
+    git("config", "remote.origin.url", str(other), cwd=w.repo)
+    receive = hook.format(f"{other}/hooks").replace("pre-push", "pre-receive")
+    check_that_nothing_runs(w, receive, push, {}, "remote.url")
+    # Settings that lead to what the command can't write.
+    git("config", "remote.origin.url", str(bare), cwd=w.repo)
+    git("config", "core.hooksPath", ".githooks", cwd=w.repo)
+    git("config", "credential.helper", f"store --file {w.home}/credentials", cwd=w.repo)
+    (w.home / "more").write_text("[core]\n\tpager = cat\n")
+    git("config", "include.path", "~/more", cwd=w.repo)
+    git("config", "alias.deploy", "!./tools/deploy", cwd=w.repo)
+    git("update-ref", "-d", "refs/heads/main", cwd=bare)
+    assert not has_commit(bare)
+    result = run(w, *WORK, "-q", "--", *escalate(*push))
+    assert result.status == 0 and has_commit(bare), result
+
+
+@case
+def a_worktree_of_another_repository_is_judged_by_its_settings(w: World):
+    other = w.top / "other"
+    other.mkdir()
+    git("init", "-q", "-b", "main", cwd=other)
+    git("commit", "-q", "--allow-empty", "-m", "x", cwd=other)
+    w.repo.rmdir()
+    git("worktree", "add", "-q", str(w.repo), cwd=other)
+    git("config", "remote.origin.url", "ssh://x/y", cwd=other)
+    w.write_config(rule(FETCH))
+    git("config", "include.path", f"{w.repo}/conf", cwd=other)
+    check_that_nothing_runs(w, f"printf '{evil(w)}' >conf", FETCH, {}, "include.path")
 
 
 LISTING = "import os; print(sorted(int(n) for n in os.listdir('/proc/self/fd')))"

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether git, run outside for a command in the sandbox, would run what that command can write. Git's own files
+ * are kept from the command (P9), but their settings can lead elsewhere: hooks in a directory of the
+ * project, an included file of it, a helper. What people run on their own they can look at before; here
+ * the command that has written it decides when it is run.
+ *
+ * SECURITY: the files are read as data, within bounds, and only if the command can't write them. What can't be read or
+ * understood is refused.
+ */
+#include "base/path.h"
+#include "os/os.h"
+#include "plan/git_text.h"
+#include "session/run.h"
+
+enum { FILES_MAX = 32, FILE_MAX_BYTES = 1 << 20, SCRATCH_BYTES = 16 << 20, VARIABLES_MAX = 10000 };
+
+struct git_check {
+	struct escalation *x;
+	struct arena *a;
+	struct str top;	 /* the worktree, or the directory of the command */
+	struct str home; /* "": unknown */
+	struct str file; /* whose settings these are; "": the environment */
+	size_t files;
+	const char *why; /* not NULL: refused */
+};
+
+static const char unknown[] = "what git would run here can't be found out";
+
+/* ---- Where a path leads ------------------------------------------------------------------------------- */
+
+/* A narrower path below a writable one counts as closed, because P8 pins the way to it, if that is kept. */
+static bool may_write(const struct session *s, struct str path)
+{
+	if (live_was_open(s, path))
+		return true;
+	for (;; path = path_parent(path)) {
+		if (plan_resolve(live_plan(s), path).access == ACCESS_WRITE)
+			return true;
+		if (path.len <= 1 || escalation_keeps_narrower(s))
+			return false;
+	}
+}
+
+static bool is_open_to_command(const struct session *s, struct str path)
+{
+	char real[PATH_MAX_BYTES];
+
+	return may_write(s, path) || (os_real_path(path.p, real) && may_write(s, str_of(real)));
+}
+
+static int refuse(struct git_check *g, const char *headline, struct str name, struct str value)
+{
+	struct err ignored = ERR_INIT;
+	struct str text;
+
+	g->why = arena_printf(&g->x->arena, &text, &ignored,
+			      "git would run what the command may write: %s '%.*s'%s%.*s", headline,
+			      STR_ARG(name), value.len ? ", " : "", STR_ARG(value)) < 0
+			 ? unknown
+			 : text.p;
+	return 1;
+}
+
+static int fail(struct git_check *g)
+{
+	g->why = unknown;
+	return 1;
+}
+
+/* What git makes of a path in a setting; "" if it can't be known (~user). */
+static int find_path(struct git_check *g, struct str base, struct str path, struct str *out)
+{
+	struct err ignored = ERR_INIT;
+
+	*out = STR_EMPTY;
+	if (str_has_prefix(path, STR("~/"))) {
+		base = g->home;
+		path = str_from(path, 2);
+	}
+	if (!path.len || path.p[0] == '~' || (!base.len && !path_is_absolute(path)))
+		return 0;
+	return path_plain(g->a, base, path, out, &ignored) < 0 ? fail(g) : 0;
+}
+
+/* ---- Settings ------------------------------------------------------------------------------------------ */
+
+/* What git runs, or hands to a shell, because a setting says so. NULL: any name. */
+static const struct {
+	const char *section, *name;
+} commands[] = {
+	{ "core", "sshcommand" },
+	{ "core", "fsmonitor" },
+	{ "core", "editor" },
+	{ "core", "pager" },
+	{ "core", "askpass" },
+	{ "core", "gitproxy" },
+	{ "core", "alternaterefscommand" },
+	{ "credential", "helper" },
+	{ "gpg", "program" },
+	{ "gpg", "defaultkeycommand" },
+	{ "filter", NULL },
+	{ "diff", "external" },
+	{ "diff", "command" },
+	{ "diff", "textconv" },
+	{ "merge", "driver" },
+	{ "mergetool", "cmd" },
+	{ "mergetool", "path" },
+	{ "difftool", "cmd" },
+	{ "difftool", "path" },
+	{ "sequence", "editor" },
+	{ "pager", NULL },
+	{ "interactive", "difffilter" },
+	{ "uploadpack", "packobjectshook" },
+	{ "submodule", "update" },
+	{ "remote", "receivepack" },
+	{ "remote", "uploadpack" },
+	{ "remote", "vcs" },
+	{ "trailer", "command" },
+	{ "trailer", "cmd" },
+	{ "hook", "command" },
+	{ "sendemail", "sendmailcmd" },
+	{ "sendemail", "smtpserver" },
+	{ "browser", "cmd" },
+	{ "tar", "command" },
+};
+
+/* Paths of directories or files whose contents git runs. */
+static const struct {
+	const char *section, *name;
+} places[] = {
+	{ "core", "hookspath" },
+	{ "init", "templatedir" },
+	{ "remote", "url" }, /* one in a directory: the hooks of that repository */
+	{ "remote", "pushurl" },
+};
+
+static bool is_same_word(struct str a, const char *lower)
+{
+	if (a.len != strlen(lower))
+		return false;
+	for (size_t i = 0; i < a.len; i++)
+		if (ascii_lower(a.p[i]) != lower[i])
+			return false;
+	return true;
+}
+
+static bool is_named(const struct git_setting *s, const char *section, const char *name)
+{
+	return git_setting_is_of(s, section) && (!name || is_same_word(s->name, name));
+}
+
+static int refuse_setting(struct git_check *g, const struct git_setting *s)
+{
+	scoped_buf name = BUF_INIT(1024);
+
+	buf_add(&name, s->section);
+	buf_add_text(&name, ".");
+	buf_add(&name, s->name);
+	return name.failed == ERR_OK ? refuse(g, "the setting", buf_str(&name),
+					      g->file.len ? g->file : STR("from the environment"))
+				     : fail(g);
+}
+
+static int check_path(struct git_check *g, const struct git_setting *s, struct str path)
+{
+	struct str found;
+
+	if (find_path(g, g->top, path, &found))
+		return 1;
+	return found.len && is_open_to_command(g->x->s, found) ? refuse_setting(g, s) : 0;
+}
+
+static bool ends_word(char c)
+{
+	static const char ends[] = ":;,= \t\n\"'|&()!";
+
+	return memchr(ends, c, sizeof(ends)) != NULL;
+}
+
+/* A command: each word with a slash may be a program or what it loads. */
+static int check_words(struct git_check *g, const struct git_setting *s)
+{
+	struct str text = s->value;
+
+	while (text.len) {
+		struct str word = { text.p, 0 };
+
+		while (word.len < text.len && !ends_word(text.p[word.len]))
+			word.len++;
+		text = str_from(text, MIN_OF(word.len + 1, text.len));
+		if (str_find(word, '/') < word.len && check_path(g, s, word))
+			return 1;
+	}
+	return 0;
+}
+
+/* A repository on this machine: a path, or file://. All else has a colon before the first slash. */
+static int check_place(struct git_check *g, const struct git_setting *s, struct str path)
+{
+	if (str_has_prefix(path, STR("file://")))
+		path = str_from(path, strlen("file://"));
+	else if (str_find(path, ':') < str_find(path, '/'))
+		return 0;
+	return check_path(g, s, path);
+}
+
+static int check_file(struct git_check *g, struct str path);
+
+static int check_include(struct git_check *g, const struct git_setting *s)
+{
+	struct str base = g->file.len ? path_parent(g->file) : STR_EMPTY;
+	struct str path, before = g->file;
+	int r;
+
+	if (find_path(g, base, s->value, &path))
+		return 1;
+	/* A relative one needs a file that it is relative to. */
+	if (!path.len)
+		return 0;
+	if (is_open_to_command(g->x->s, path))
+		return refuse_setting(g, s);
+	r = check_file(g, path);
+	g->file = before;
+	return r;
+}
+
+static int visit(void *arg, const struct git_setting *s, struct err *e)
+{
+	struct git_check *g = arg;
+
+	(void)e;
+	if (is_named(s, "include", "path") || is_named(s, "includeif", "path"))
+		return check_include(g, s);
+	/* url.BASE.insteadOf */
+	if (git_setting_is_of(s, "url"))
+		return check_place(g, s, s->subsection);
+	for (size_t i = 0; i < COUNT_OF(places); i++)
+		if (is_named(s, places[i].section, places[i].name))
+			return check_place(g, s, s->value);
+	for (size_t i = 0; i < COUNT_OF(commands); i++)
+		if (is_named(s, commands[i].section, commands[i].name))
+			return check_words(g, s);
+	return 0;
+}
+
+/* ---- Files --------------------------------------------------------------------------------------------- */
+
+static int check_text(struct git_check *g, struct str text)
+{
+	scoped_arena a = ARENA_INIT(SCRATCH_BYTES);
+	struct err e = ERR_INIT;
+	int r = git_config_each(&a, text, visit, g, &e);
+
+	return r < 0 ? fail(g) : r;
+}
+
+static int check_file(struct git_check *g, struct str path)
+{
+	struct err e = ERR_INIT;
+	struct os_seen seen;
+	struct str text;
+
+	if (is_open_to_command(g->x->s, path))
+		return refuse(g, "the file", path, STR_EMPTY);
+	if (g->files++ >= FILES_MAX)
+		return refuse(g, "there may be more that", path, STR("includes"));
+	/* What git can't read stops it, or does not count. */
+	if (os_read_file(g->a, path, FILE_MAX_BYTES, &text, &seen, &e) < 0)
+		return e.code == ERR_NOMEM || e.code == ERR_LIMIT
+			       ? refuse(g, "too large is", path, STR_EMPTY)
+			       : 0;
+	g->file = path;
+	return seen.is_there ? check_text(g, text) : 0;
+}
+
+static int check_below(struct git_check *g, struct str dir, const char *name)
+{
+	struct err ignored = ERR_INIT;
+	struct str path;
+
+	return path_join(g->a, dir, str_of(name), &path, &ignored) < 0 ? fail(g)
+								       : check_file(g, path);
+}
+
+/* ---- Which files ------------------------------------------------------------------------------------------ */
+
+/* What the command outside has; of several the last counts. */
+static const char *find_variable(const struct escalation *x, const char *name)
+{
+	const char *const *more = x->s->in.more_environment;
+	const char *found = NULL;
+
+	for (size_t i = 0; x->withheld[i]; i++)
+		if (strcmp(x->withheld[i], name) == 0)
+			return NULL;
+	for (size_t i = 0; more && more[i]; i++) {
+		const char *value =
+			os_environment_find((const char *const[]){ more[i], NULL }, name);
+
+		found = value ? value : found;
+	}
+	return found ? found : os_environment_find(x->s->in.environment, name);
+}
+
+static int check_global(struct git_check *g)
+{
+	const char *global = find_variable(g->x, "GIT_CONFIG_GLOBAL");
+	const char *system = find_variable(g->x, "GIT_CONFIG_SYSTEM");
+	const char *xdg = find_variable(g->x, "XDG_CONFIG_HOME");
+
+	if (check_file(g, system && *system ? str_of(system) : STR("/etc/gitconfig")))
+		return 1;
+	if (global)
+		return *global ? check_file(g, str_of(global)) : 0;
+	if (xdg && *xdg == '/' && check_below(g, str_of(xdg), "git/config"))
+		return 1;
+	if (!g->home.len)
+		return 0;
+	return ((!xdg || !*xdg) && check_below(g, g->home, ".config/git/config")) ||
+	       check_below(g, g->home, ".gitconfig");
+}
+
+static int check_directory(struct git_check *g, struct str dir)
+{
+	struct err ignored = ERR_INIT;
+	struct str text, path, common = dir, hooks;
+	struct os_seen seen;
+
+	if (path_join(g->a, dir, STR("commondir"), &path, &ignored) < 0)
+		return fail(g);
+	if (os_read_file(g->a, path, FILE_MAX_BYTES, &text, &seen, &ignored) == 0 &&
+	    seen.is_there && git_path_parse(text, &path) &&
+	    path_plain(g->a, dir, path, &common, &ignored) < 0)
+		return fail(g);
+	if (path_join(g->a, common, STR("hooks"), &hooks, &ignored) < 0)
+		return fail(g);
+	if (is_open_to_command(g->x->s, hooks))
+		return refuse(g, "the hooks", hooks, STR_EMPTY);
+	return check_below(g, common, "config") || check_below(g, dir, "config.worktree");
+}
+
+/* A directory, or a file that names one. */
+static int check_dot_git(struct git_check *g, struct str dot)
+{
+	struct err ignored = ERR_INIT;
+	struct str text, path;
+	struct os_seen seen;
+
+	if (os_read_file(g->a, dot, FILE_MAX_BYTES, &text, &seen, &ignored) < 0 || !seen.is_there)
+		return check_directory(g, dot);
+	if (!git_pointer_parse(text, &path))
+		return 0;
+	return path_plain(g->a, path_parent(dot), path, &path, &ignored) < 0
+		       ? fail(g)
+		       : check_directory(g, path);
+}
+
+/* The repository that git finds from the directory on; its worktree becomes `top`. */
+static int check_repository(struct git_check *g)
+{
+	const char *ceiling = g->x->git_ceiling, *named = find_variable(g->x, "GIT_DIR");
+	struct str at = g->x->taken.path, named_path;
+	struct err ignored = ERR_INIT;
+
+	if (named && *named)
+		return path_plain(g->a, at, str_of(named), &named_path, &ignored) < 0
+			       ? fail(g)
+			       : check_directory(g, named_path);
+	for (;; at = path_parent(at)) {
+		struct str dot;
+		struct os_file file;
+
+		if (ceiling && str_is(at, ceiling))
+			return 0;
+		if (path_join(g->a, at, STR(".git"), &dot, &ignored) < 0 ||
+		    os_look(dot, &file, &ignored) < 0)
+			return fail(g);
+		if (file.type == OS_MISSING || file.is_placeholder) {
+			if (at.len <= 1)
+				return 0;
+			continue;
+		}
+		g->top = at;
+		return check_dot_git(g, dot);
+	}
+}
+
+/* "core.hooksPath" of a variable, with its value. */
+static int check_pair(struct git_check *g, struct str key, struct str value)
+{
+	struct git_setting s = { .section = str_first(key, str_find(key, '.')), .value = value };
+	struct err ignored = ERR_INIT;
+	size_t last = key.len;
+
+	while (last > 0 && key.p[last - 1] != '.')
+		last--;
+	s.name = str_from(key, last);
+	g->file = STR_EMPTY;
+	return visit(g, &s, &ignored);
+}
+
+static int check_variables(struct git_check *g)
+{
+	const char *count = find_variable(g->x, "GIT_CONFIG_COUNT");
+
+	for (size_t i = 0; count && i < VARIABLES_MAX; i++) {
+		struct err ignored = ERR_INIT;
+		const char *key, *value;
+		struct str name;
+
+		if (arena_printf(g->a, &name, &ignored, "GIT_CONFIG_KEY_%zu", i) < 0)
+			return fail(g);
+		key = find_variable(g->x, name.p);
+		if (!key)
+			return 0;
+		if (arena_printf(g->a, &name, &ignored, "GIT_CONFIG_VALUE_%zu", i) < 0)
+			return fail(g);
+		value = find_variable(g->x, name.p);
+		if (value && check_pair(g, str_of(key), str_of(value)))
+			return 1;
+	}
+	return 0;
+}
+
+const char *escalation_check_git(struct escalation *x)
+{
+	scoped_arena a = ARENA_INIT(SCRATCH_BYTES);
+	const char *home = find_variable(x, "HOME");
+	struct git_check g = { .x = x,
+			       .a = &a,
+			       .top = x->taken.path,
+			       .home = home && *home == '/' ? str_of(home) : STR_EMPTY };
+
+	/* The repository first, because paths of all files are relative to its worktree. */
+	if (check_repository(&g) == 0 && check_global(&g) == 0)
+		(void)check_variables(&g);
+	return g.why;
+}
