@@ -40,6 +40,19 @@ static int find_xdg(struct inputs *in, const char *name, struct str below_home, 
 	return path_join(in->a, base, below, out, e);
 }
 
+/* A variable of an imagined Windows that holds a path; "" if it does not. */
+static int find_windows(struct inputs *in, const char *name, struct str *out, struct err *e)
+{
+	const char *value = os_environment_find(in->environment, name);
+
+	*out = STR_EMPTY;
+	if (!value || !value[0])
+		return 0;
+	if (view_path(in->a, PLACES_WINDOWS, STR_EMPTY, str_of(value), out, e) < 0)
+		return err_wrap(e, "%%%s%%", name);
+	return 0;
+}
+
 static int find_below_home(struct inputs *in, struct str below, struct str *out, struct err *e)
 {
 	*out = STR_EMPTY;
@@ -71,10 +84,14 @@ static int find_system_dir(struct inputs *in, struct err *e)
 {
 	const bool is_windows = in->places.system == PLACES_WINDOWS;
 	const char *given = in->options->system_directory;
-	struct str dir = str_of(given	     ? given
-				: is_windows ? "/C:/ProgramData/cordon"
-					     : default_system_dir);
+	struct str dir = str_of(given ? given : default_system_dir);
 	struct str base = STR("/");
+
+	if (is_windows && !given) {
+		struct str data = in->places.minimal[in->places.minimal_count - 1];
+
+		return path_join(in->a, data, STR("cordon"), &in->system_dir, e);
+	}
 
 	if (!path_is_absolute(dir) && os_working_directory(in->a, &base, e) < 0)
 		return err_result(e);
@@ -108,6 +125,59 @@ static int find_tmpdir(struct inputs *in, struct err *e)
 	return 0;
 }
 
+/* Where the configuration and the state are. */
+struct own_place {
+	const char *xdg, *windows;	      /* the variable that names the base */
+	struct str below_home, below_profile; /* without it, the base is there */
+	struct str below;
+};
+static const struct own_place user_place = { "XDG_CONFIG_HOME", "APPDATA", STR_INIT(".config"),
+					     STR_INIT("AppData/Roaming"),
+					     STR_INIT("cordon/config.toml") };
+static const struct own_place state_place = { "XDG_STATE_HOME", "LOCALAPPDATA",
+					      STR_INIT(".local/state"), STR_INIT("AppData/Local"),
+					      STR_INIT("cordon") };
+
+/* `plain`: where it is without the variable. */
+static int find_own(struct inputs *in, const struct own_place *place, struct str *out,
+		    struct str *plain, struct err *e)
+{
+	const bool is_windows = in->places.system == PLACES_WINDOWS;
+	struct str base = STR_EMPTY;
+
+	*plain = STR_EMPTY;
+	if (find_below_home(in, is_windows ? place->below_profile : place->below_home, plain, e) <
+		    0 ||
+	    (plain->len && path_join(in->a, *plain, place->below, plain, e) < 0))
+		return err_result(e);
+	if (!is_windows)
+		return find_xdg(in, place->xdg, place->below_home, place->below, out, e);
+	*out = *plain;
+	if (find_windows(in, place->windows, &base, e) < 0)
+		return err_result(e);
+	return base.len ? path_join(in->a, base, place->below, out, e) : 0;
+}
+
+/* What :minimal stands for on Windows. */
+static int find_minimal(struct inputs *in, struct err *e)
+{
+	static const char *const variables[] = { "SystemRoot", "ProgramFiles", "ProgramFiles(x86)",
+						 "ProgramData" };
+	struct str *minimal = arena_array(in->a, COUNT_OF(variables), sizeof(*minimal), e);
+
+	if (!minimal)
+		return err_result(e);
+	for (size_t i = 0; i < COUNT_OF(variables); i++) {
+		if (find_windows(in, variables[i], &minimal[i], e) < 0)
+			return err_result(e);
+		if (!minimal[i].len)
+			minimal[i] = str_of(places_minimal_windows[i]);
+	}
+	in->places.minimal = minimal;
+	in->places.minimal_count = COUNT_OF(variables);
+	return 0;
+}
+
 static int find_program(struct inputs *in, struct err *e)
 {
 	if (!in->view)
@@ -129,12 +199,9 @@ int inputs_find(struct inputs *in, struct err *e)
 		return err_result(e);
 	in->places.cwd = in->directory.path;
 	if (inputs_find_home(in, e) < 0 || find_tmpdir(in, e) < 0 ||
-	    find_xdg(in, "XDG_CONFIG_HOME", STR(".config"), STR("cordon/config.toml"),
-		     &in->default_user_file, e) < 0 ||
-	    find_xdg(in, "XDG_STATE_HOME", STR(".local/state"), STR("cordon"), &in->state_dir, e) <
-		    0 ||
-	    find_below_home(in, STR(".config/cordon/config.toml"), &in->plain_user_file, e) < 0 ||
-	    find_below_home(in, STR(".local/state/cordon"), &in->plain_state_dir, e) < 0 ||
+	    find_own(in, &user_place, &in->default_user_file, &in->plain_user_file, e) < 0 ||
+	    find_own(in, &state_place, &in->state_dir, &in->plain_state_dir, e) < 0 ||
+	    (in->places.system == PLACES_WINDOWS && find_minimal(in, e) < 0) ||
 	    find_system_dir(in, e) < 0 || find_program(in, e) < 0)
 		return err_result(e);
 	return find_session(in, e);
@@ -174,6 +241,7 @@ static int read_named(struct inputs *in, struct str path, struct source *out, st
 
 static int read_source(struct inputs *in, struct str path, struct source *out, struct err *e)
 {
+	out->is_windows = in->places.system == PLACES_WINDOWS;
 	if (!in->view)
 		return read_named(in, path, out, e);
 	if (show_name(in->a, path, &out->file, e) < 0)
@@ -206,6 +274,7 @@ static int read_user_layer(struct inputs *in, struct err *e)
 	if (!file[0])
 		return FAIL(e, ERR_ARGUMENT, "the name of the configuration file is empty");
 	/* It is only judged, never enforced; so there is no file to protect. */
+	in->config.user.is_windows = in->places.system == PLACES_WINDOWS;
 	if (in->may_read_input && strcmp(file, "-") == 0)
 		return inputs_read_stdin(in->texts, &in->config.user, e);
 	if (read_named(in, str_of(file), &in->config.user, e) < 0)
@@ -230,6 +299,7 @@ static int read_overrides(struct inputs *in, struct err *e)
 			return err_result(e);
 	in->config.overrides = overrides;
 	in->config.override_count = o->override_count;
+	in->config.is_windows = in->places.system == PLACES_WINDOWS;
 	return 0;
 }
 
@@ -261,7 +331,8 @@ static int read_project(const struct inputs *in, struct str dir, project_list *p
 			struct err *e)
 {
 	static const struct str below = STR_INIT(".cordon/config.toml");
-	struct project found = { .dir = dir };
+	struct project found = { .dir = dir,
+				 .source.is_windows = in->places.system == PLACES_WINDOWS };
 	struct os_seen seen = { .is_there = false };
 	struct project *project;
 	struct str path;

@@ -575,7 +575,7 @@ static int ask_now(struct arena *a, const struct cordon_policy *p, struct plan_i
 {
 	*in = p->plan_inputs;
 	in->host = p->inputs.view ? &p->inputs.view->host : &host_now;
-	return p->inputs.view ? view_path(a, in->places.system, in->places.cwd, *path, path, e) : 0;
+	return p->inputs.view ? view_asked(a, p->inputs.view, *path, path, e) : 0;
 }
 
 int load_locate(struct arena *a, const struct cordon_policy *p, struct str path,
@@ -605,7 +605,8 @@ int load_subject(struct arena *a, const struct cordon_policy *p, struct str path
 
 	if (!path.len)
 		return FAIL(e, ERR_ARGUMENT, "the path is empty");
-	if (path.p[0] != '~' || (path.len > 1 && path.p[1] != '/')) {
+	if (path.p[0] != '~' || (path.len > 1 && path.p[1] != '/' &&
+				 (path.p[1] != '\\' || places->system != PLACES_WINDOWS))) {
 		*out = path;
 		return 0;
 	}

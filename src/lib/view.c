@@ -7,40 +7,9 @@
 #include "base/fold.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "base/windows_path.h"
 
 /* ---- Paths ------------------------------------------------------------------------------ */
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool has_drive(struct str text)
-{
-	return text.len >= 2 && is_letter(text.p[0]) && text.p[1] == ':';
-}
-
-/* "C:\a" as "/C:/a", "a\b" as "a/b". */
-static int from_windows(struct arena *a, struct str text, struct str *out, struct err *e)
-{
-	scoped_buf path = BUF_INIT(text.len + 4);
-
-	if (text.len >= 2 && (text.p[0] == '\\' || text.p[0] == '/') &&
-	    (text.p[1] == '\\' || text.p[1] == '/'))
-		return FAIL(e, ERR_SYNTAX, "a path of a network drive, which Cordon does not know");
-	if (has_drive(text) && text.len > 2 && text.p[2] != '\\' && text.p[2] != '/')
-		return FAIL(e, ERR_SYNTAX, "a path relative to the directory of a drive");
-	if (!has_drive(text) && text.len && (text.p[0] == '\\' || text.p[0] == '/'))
-		return FAIL(e, ERR_SYNTAX, "a path without a drive");
-	if (has_drive(text)) {
-		buf_add_char(&path, '/');
-		buf_add_char(&path, (char)(text.p[0] & ~0x20));
-		text = str_from(text, 1);
-	}
-	for (size_t i = 0; i < text.len; i++)
-		buf_add_char(&path, text.p[i] == '\\' ? '/' : text.p[i]);
-	return buf_check(&path, e) < 0 ? err_result(e) : arena_copy(a, buf_str(&path), out, e);
-}
 
 int view_path(struct arena *a, enum places_system system, struct str base, struct str text,
 	      struct str *out, struct err *e)
@@ -49,28 +18,47 @@ int view_path(struct arena *a, enum places_system system, struct str base, struc
 
 	if (str_has_nul(text))
 		return FAIL(e, ERR_SYNTAX, "a path contains a NUL byte");
-	if (system == PLACES_WINDOWS && from_windows(a, text, &path, e) < 0)
+	if (system == PLACES_WINDOWS && windows_path(a, base, text, WINDOWS_EXACT, &path, e) < 0)
 		return err_result(e);
 	if (!base.len && !path_is_absolute(path))
 		return FAIL(e, ERR_SYNTAX, "the path is not absolute");
-	return path_plain(a, base, path, out, e);
+	if (path_plain(a, base, path, out, e) < 0)
+		return err_result(e);
+	if (system == PLACES_WINDOWS && !windows_is_path(*out))
+		return FAIL_CAUSE(e, CAUSE_BAD_PATH, "the path leads above the root of its drive");
+	return 0;
 }
 
-int view_show(struct arena *a, enum places_system system, struct str path, struct str *out,
-	      struct err *e)
+static int fail_short(struct str name, struct err *e)
 {
-	scoped_buf text = BUF_INIT(path.len + 2);
+	char shown[128];
 
-	if (system != PLACES_WINDOWS || !has_drive(str_from(path, 1))) {
-		*out = path;
-		return 0;
+	return FAIL_CAUSE(
+		e, CAUSE_BAD_PATH,
+		"'%s' looks like a short name (8.3), and which file has it can't be told; "
+		"write the long name",
+		utf8_show(name, shown, sizeof(shown)));
+}
+
+int view_asked(struct arena *a, const struct view *view, struct str text, struct str *out,
+	       struct err *e)
+{
+	struct str name;
+	size_t at = 0;
+
+	/* What ~ stands for is in Cordon's form already. */
+	if (view->system != PLACES_WINDOWS || windows_is_path(text)) {
+		if (view->system != PLACES_WINDOWS)
+			return view_path(a, view->system, view->cwd, text, out, e);
+		if (windows_show(a, text, &text, e) < 0)
+			return err_result(e);
 	}
-	path = str_from(path, 1);
-	for (size_t i = 0; i < path.len; i++)
-		buf_add_char(&text, path.p[i] == '/' ? '\\' : path.p[i]);
-	if (path.len == 2)
-		buf_add_char(&text, '\\');
-	return buf_check(&text, e) < 0 ? err_result(e) : arena_copy(a, buf_str(&text), out, e);
+	if (windows_path(a, view->cwd, text, WINDOWS_ASKED, out, e) < 0)
+		return err_result(e);
+	while (path_next(*out, &at, &name))
+		if (windows_is_short(name) && !view_find(view, str_first(*out, at)))
+			return fail_short(name, e);
+	return 0;
 }
 
 const char *view_system_name(enum places_system system)
@@ -91,8 +79,11 @@ static struct view_file *find_child(const struct view *view, const struct view_f
 {
 	UNINITIALIZED char room[FOLD_ROOM];
 
-	return (struct view_file *)(void *)name_tree_find(dir->children,
-							  view->folds ? fold_in(name, room) : name);
+	if (view->folds && view->system == PLACES_WINDOWS)
+		name = upcase_in(name, room);
+	else if (view->folds)
+		name = fold_in(name, room);
+	return (struct view_file *)(void *)name_tree_find(dir->children, name);
 }
 
 static struct view_file *add_child(struct view *view, struct view_file *dir, struct str name,
@@ -103,7 +94,8 @@ static struct view_file *add_child(struct view *view, struct view_file *dir, str
 	if (!file || arena_copy(view->a, name, &file->name, e) < 0)
 		return NULL;
 	file->node.name = file->name;
-	if (view->folds && fold_copy(view->a, name, &file->node.name, e) < 0)
+	if (view->folds && (view->system == PLACES_WINDOWS ? upcase_copy : fold_copy)(
+				   view->a, name, &file->node.name, e) < 0)
 		return NULL;
 	file->parent = dir;
 	file->inode = ++view->last_inode;
@@ -178,16 +170,26 @@ static enum host_type type_of(enum view_kind kind)
 
 static int look(void *user, struct str path, struct host_file *out, struct err *e)
 {
-	const struct view_file *file = view_find(user, path);
+	const struct view *view = user;
+	const struct view_file *file = view_find(view, path);
+	char shown[128];
 
-	(void)e;
 	*out = (struct host_file){ .type = HOST_MISSING, .name = STR_EMPTY };
-	if (file)
+	if (file) {
 		*out = (struct host_file){ .type = type_of(file->kind),
 					   .device = 1,
 					   .inode = file->inode,
+					   .inherits_nothing = file->is_protected,
+					   .has_own_list = file->acl.count > 0,
 					   .name = file->name };
-	return 0;
+		return 0;
+	}
+	if (view->system != PLACES_WINDOWS || path.len == 1)
+		return 0;
+	if (!windows_is_path(path))
+		return FAIL_CAUSE(e, CAUSE_BAD_PATH, "'%s' lies above the root of its drive",
+				  utf8_show(path_name(path), shown, sizeof(shown)));
+	return windows_is_short(path_name(path)) ? fail_short(path_name(path), e) : 0;
 }
 
 static int read_text(void *user, struct str path, enum view_kind kind, struct buf *out,

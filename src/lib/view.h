@@ -3,8 +3,7 @@
  * An imagined host (--host-view): what a file says of a host's places and files takes the place of
  * this host's. Everything that plan/ asks is answered from the file; nothing of the real host is.
  *
- * Inside Cordon paths begin with '/'. A Windows path C:\a\b is /C:/a/b there; view_path() and
- * view_show() translate. No name of Windows has a '/' in it.
+ * Inside Cordon paths begin with '/'; base/windows_path.h says how those of Windows do.
  */
 #pragma once
 
@@ -59,9 +58,12 @@ struct view *view_read(struct arena *a, struct str text, struct err *e) MUST_CHE
 int view_path(struct arena *a, enum places_system system, struct str base, struct str text,
 	      struct str *out, struct err *e) MUST_CHECK NONNULL;
 
-/* As a person of that host writes it. */
-int view_show(struct arena *a, enum places_system system, struct str path, struct str *out,
-	      struct err *e) MUST_CHECK NONNULL;
+/*
+ * The same for a path that somebody asks about, which is what a program would open: on Windows a stream
+ * stands for its file, and a short name that is not listed is refused.
+ */
+int view_asked(struct arena *a, const struct view *view, struct str text, struct str *out,
+	       struct err *e) MUST_CHECK NONNULL;
 
 /* What is at a canonical path, or NULL. */
 const struct view_file *view_find(const struct view *view, struct str path) NONNULL;

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/utf8.h"
+#include "base/windows_path.h"
 #include "lib/lib.h"
 #include "os/os.h"
 
@@ -92,7 +93,10 @@ int inputs_view_directory(const struct inputs *in, const char *named, struct dir
 	struct host_file file;
 	char shown[256];
 
-	if (named && view_path(in->a, view->system, view->cwd, str_of(named), &path, e) < 0)
+	/* A root of the configuration is in Cordon's form already. */
+	if (named && view->system == PLACES_WINDOWS && windows_is_path(str_of(named)))
+		path = str_of(named);
+	else if (named && view_path(in->a, view->system, view->cwd, str_of(named), &path, e) < 0)
 		return err_result(e);
 	if (inputs_locate(in, path, &there, e) < 0)
 		return err_result(e);

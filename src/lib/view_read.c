@@ -180,28 +180,41 @@ static int read_acl(struct view *view, struct view_file *file, const struct json
 	return 0;
 }
 
-/* What a link leads to, as Cordon has paths. */
-static int read_target(struct view *view, const struct json *v, struct str *out, struct err *e)
+/*
+ * What a link on Windows leads to. A relative target is left as it is, but for its separators; one that
+ * begins with a separator is on the link's own drive.
+ */
+static int read_windows_target(struct view *view, const struct json *v, struct str link,
+			       struct str *out, struct err *e)
 {
 	struct str text = v->string;
+	const bool is_rooted = text.p[0] == '\\' || text.p[0] == '/';
+	const bool is_absolute = (text.len >= 2 && text.p[1] == ':') ||
+				 (is_rooted && text.len >= 2 && strchr("\\/?", text.p[1]));
+	struct str drive = is_rooted ? str_first(link, 3) : STR_EMPTY;
 
-	if (need_type(v, JSON_STRING, "a path", e) < 0)
-		return err_result(e);
-	if (!text.len || str_has_nul(text))
-		return fail_at(v, e, "a link leads somewhere");
-	if (view->system != PLACES_WINDOWS) {
-		*out = text;
-		return 0;
-	}
-	/* A relative one is left as it is, but for its separators. */
-	if (text.len >= 2 && text.p[1] == ':')
+	if (is_absolute)
 		return view_path(view->a, view->system, STR_EMPTY, text, out, e) < 0 ? wrap_at(v, e)
 										     : 0;
-	if (arena_copy(view->a, text, out, e) < 0)
+	if (arena_printf(view->a, out, e, "%.*s%.*s", STR_ARG(drive), STR_ARG(text)) < 0)
 		return err_result(e);
 	for (char *c = (char *)(uintptr_t)out->p; *c; c++)
 		if (*c == '\\')
 			*c = '/';
+	return 0;
+}
+
+/* What the link at `link` leads to, as Cordon has paths. */
+static int read_target(struct view *view, const struct json *v, struct str link, struct str *out,
+		       struct err *e)
+{
+	if (need_type(v, JSON_STRING, "a path", e) < 0)
+		return err_result(e);
+	if (!v->string.len || str_has_nul(v->string))
+		return fail_at(v, e, "a link leads somewhere");
+	if (view->system == PLACES_WINDOWS)
+		return read_windows_target(view, v, link, out, e);
+	*out = v->string;
 	return 0;
 }
 
@@ -248,7 +261,7 @@ static int read_object(struct view *view, struct str path, const struct json *v,
 	file = view_add(view, path, kind, e);
 	if (!file)
 		return wrap_at(v, e);
-	if (has.link && read_target(view, has.link, &file->text, e) < 0)
+	if (has.link && read_target(view, has.link, path, &file->text, e) < 0)
 		return err_result(e);
 	if (has.text && need_type(has.text, JSON_STRING, "a text", e) < 0)
 		return err_result(e);
@@ -365,6 +378,20 @@ static int read_members(struct view *view, const struct json *whole, struct err 
 	return 0;
 }
 
+/* What every Windows has, whether or not it is listed. */
+static int add_usual(struct view *view, struct err *e)
+{
+	static const char *const usual[] = { "/C:/Windows", "/C:/Program Files",
+					     "/C:/Program Files (x86)", "/C:/ProgramData",
+					     "/C:/Users" };
+
+	for (size_t i = 0; i < COUNT_OF(usual); i++)
+		if (!view_find(view, str_of(usual[i])) &&
+		    !view_add(view, str_of(usual[i]), VIEW_DIR, e))
+			return err_result(e);
+	return 0;
+}
+
 struct view *view_read(struct arena *a, struct str text, struct err *e)
 {
 	static const char *const no_environment[] = { NULL };
@@ -386,8 +413,11 @@ struct view *view_read(struct arena *a, struct str text, struct err *e)
 	if (check_names(whole, e) < 0 || read_members(view, whole, e) < 0)
 		return NULL;
 	view->host.folds = view->folds;
+	view->host.has_table = view->folds && view->system == PLACES_WINDOWS;
 	/* Whoever works somewhere is in a directory. */
 	if (!view_find(view, view->cwd) && !view_add(view, view->cwd, VIEW_DIR, e))
+		return NULL;
+	if (view->system == PLACES_WINDOWS && add_usual(view, e) < 0)
 		return NULL;
 	return view;
 }

@@ -38,6 +38,9 @@ struct host_file {
 	bool is_others;	  /* it belongs to another user */
 	bool is_open;	  /* everybody may write it */
 	bool has_no_dirs; /* a directory that is known to have no subdirectories */
+	/* Windows: its access list takes nothing from the directory above */
+	bool inherits_nothing;
+	bool has_own_list; /* Windows: entries of its own, beyond those that every Windows has */
 	/* the name that it has there, where it may be asked for by other spellings; "": as asked */
 	struct str name;
 };
@@ -78,6 +81,11 @@ struct host {
 	 */
 	bool (*recall)(void *user, struct str path, struct host_listing *out);
 	bool folds; /* names that differ in case or composition alone are one (base/fold.h) */
+	/*
+	 * With `folds`: only names that a table of capitals makes equal are one (base/windows_path.h).
+	 * What narrows counts for both, what opens for these alone.
+	 */
+	bool has_table;
 };
 
 /* Calls host->recall() if there is one. */

@@ -7,6 +7,7 @@
 
 #include "base/fold.h"
 #include "base/path.h"
+#include "base/windows_path.h"
 #include "plan/builder.h"
 #include "plan/index_node.h"
 
@@ -348,13 +349,33 @@ static struct verdict answer_at(const struct index *x, const struct node *node, 
 	return node->verdict;
 }
 
-struct verdict index_answer(const struct index *x, struct str path)
+/* A path as the index compares it. */
+static struct str compared(const struct index *x, struct str path, char room[FOLD_ROOM])
+{
+	if (!x->folded)
+		return path;
+	return x->has_table ? upcase_in(path, room) : fold_in(path, room);
+}
+
+static struct verdict answer(const struct index *x, struct str path)
 {
 	UNINITIALIZED char room[FOLD_ROOM];
 
-	if (x->folded)
-		path = fold_in(path, room);
+	path = compared(x, path, room);
 	return answer_at(x, find_node(x, path), path);
+}
+
+struct verdict index_answer(const struct index *x, struct str path)
+{
+	struct verdict v = answer(x, path);
+
+	if (x->also) {
+		struct verdict other = answer(x->also, path);
+
+		if (other.access < v.access)
+			return other;
+	}
+	return v;
 }
 
 int index_resolve(const struct index *x, struct str path, struct verdict *out, struct arena *a,
@@ -365,8 +386,10 @@ int index_resolve(const struct index *x, struct str path, struct verdict *out, s
 	struct verdict v;
 	int r;
 
-	if (x->folded)
-		path = fold_in(path, room);
+	/* SECURITY: the one that answers is the one that is explained. */
+	if (x->also && answer(x->also, path).access < answer(x, path).access)
+		x = x->also;
+	path = compared(x, path, room);
 	node = find_node(x, path);
 	v = answer_at(x, node, path);
 	r = trace ? make_trace(a, x, node, path, v.rule, trace, e) : 0;
@@ -379,10 +402,17 @@ int index_resolve(const struct index *x, struct str path, struct verdict *out, s
 struct verdict index_resolve_below(const struct index *x, struct str path, uint32_t layer)
 {
 	UNINITIALIZED char room[FOLD_ROOM];
+	const struct str name = compared(x, path, room);
+	struct verdict v =
+		index_tally(x, find_node(x, name), name, true, MIN_OF(layer, x->layer_count));
 
-	if (x->folded)
-		path = fold_in(path, room);
-	return index_tally(x, find_node(x, path), path, true, MIN_OF(layer, x->layer_count));
+	if (x->also) {
+		struct verdict other = index_resolve_below(x->also, path, layer);
+
+		if (other.access < v.access)
+			return other;
+	}
+	return v;
 }
 
 /* A copy of the node of `rule` as it would be without that rule. */
@@ -457,8 +487,7 @@ int pass_index(struct builder *b, struct err *e)
 
 	if (plan->index && index_is_of(plan->index, plan->rules.items, plan->rules.count))
 		return 0;
-	x = (b->host->folds ? index_build_folded : index_build)(
-		b->a, plan->policy, plan->rules.items, plan->rules.count, e);
+	x = index_build_for(b->a, b->host, plan->policy, plan->rules.items, plan->rules.count, e);
 	if (!x)
 		return err_result(e);
 	plan->index = x;

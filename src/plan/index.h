@@ -23,10 +23,14 @@ enum { INDEX_MAX_LAYERS = 64 };
  */
 const struct index *index_build(struct arena *a, const struct policy *p, const struct rule *rules,
 				size_t count, struct err *e) MUST_CHECK;
-/* The same for a host whose names fold: paths are compared by their folded forms. */
-const struct index *index_build_folded(struct arena *a, const struct policy *p,
-				       const struct rule *rules, size_t count, struct err *e)
-	MUST_CHECK;
+/*
+ * The same for a host whose names fold: paths are compared by their folded forms. With a table, each answer is
+ * the lesser of two: that by the folded forms, and that by the table. So what denies counts for every
+ * spelling, and what allows for those alone that are one name on the disk; the places are those of the table.
+ */
+const struct index *index_build_for(struct arena *a, const struct host *host,
+				    const struct policy *p, const struct rule *rules, size_t count,
+				    struct err *e) MUST_CHECK;
 
 /* The answer. Never fails, allocates nothing. */
 struct verdict index_answer(const struct index *x, struct str path) NONNULL;

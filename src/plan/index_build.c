@@ -7,6 +7,7 @@
 #include "base/fold.h"
 #include "base/path.h"
 #include "base/sort.h"
+#include "base/windows_path.h"
 #include "plan/index_node.h"
 
 /* The places that a node stands for. */
@@ -394,22 +395,23 @@ static struct rule make_fallback(const struct policy *p)
 	return rule;
 }
 
-static int fold_paths(struct draft *d, struct err *e)
+static int fold_paths(struct draft *d, bool has_table, struct err *e)
 {
 	struct str *folded = arena_array(d->a, d->x->rule_count + 1, sizeof(*folded), e);
 
 	if (!folded)
 		return err_result(e);
 	for (size_t i = 0; i < d->x->rule_count; i++)
-		if (fold_copy(d->a, d->x->rules[i].path, &folded[i], e) < 0)
+		if ((has_table ? upcase_copy : fold_copy)(d->a, d->x->rules[i].path, &folded[i],
+							  e) < 0)
 			return err_result(e);
 	d->x->folded = folded;
+	d->x->has_table = has_table;
 	return 0;
 }
 
-static const struct index *build_index(struct arena *a, const struct policy *p,
-				       const struct rule *rules, size_t count, bool folds,
-				       struct err *e)
+static struct index *build_index(struct arena *a, const struct policy *p, const struct rule *rules,
+				 size_t count, bool folds, bool has_table, struct err *e)
 {
 	struct draft d = { .scratch = ARENA_INIT(a->limit_bytes), .a = a };
 	int r;
@@ -426,7 +428,7 @@ static const struct index *build_index(struct arena *a, const struct policy *p,
 	d.x->rule_count = count;
 	d.x->layer_count = (uint32_t)MAX_OF(p->layers.count, (size_t)1);
 	d.x->fallback = make_fallback(p);
-	r = folds ? fold_paths(&d, e) : 0;
+	r = folds ? fold_paths(&d, has_table, e) : 0;
 	if (r == 0)
 		r = build(&d, e);
 	arena_done(&d.scratch);
@@ -436,11 +438,17 @@ static const struct index *build_index(struct arena *a, const struct policy *p,
 const struct index *index_build(struct arena *a, const struct policy *p, const struct rule *rules,
 				size_t count, struct err *e)
 {
-	return build_index(a, p, rules, count, false, e);
+	return build_index(a, p, rules, count, false, false, e);
 }
 
-const struct index *index_build_folded(struct arena *a, const struct policy *p,
-				       const struct rule *rules, size_t count, struct err *e)
+const struct index *index_build_for(struct arena *a, const struct host *host,
+				    const struct policy *p, const struct rule *rules, size_t count,
+				    struct err *e)
 {
-	return build_index(a, p, rules, count, true, e);
+	struct index *x = build_index(a, p, rules, count, host->folds, host->has_table, e);
+
+	if (!x || !host->has_table)
+		return x;
+	x->also = build_index(a, p, rules, count, true, false, e);
+	return x->also ? x : NULL;
 }

@@ -27,8 +27,11 @@ struct node {
 
 struct index {
 	const struct rule *rules; /* the rules that it was built from */
-	/* their paths folded; NULL where the host's names do not fold */
+	/* their paths as they are compared; NULL where the host's names do not fold */
 	const struct str *folded;
+	bool has_table; /* that form is upcase_in()'s, else fold_in()'s */
+	/* of the same rules by their folded forms, which narrows besides; NULL: none */
+	const struct index *also;
 	size_t rule_count;
 	uint32_t layer_count;
 	uint32_t place_count;

@@ -130,8 +130,7 @@ struct plan *plan_narrow(struct arena *a, const struct plan *p, struct str path,
 	*narrowed = (struct plan){ .policy = p->policy, .host = p->host, .places = p->places };
 	narrowed->rules.items = rules;
 	narrowed->rules.count = narrowed->rules.room = count + 1;
-	narrowed->index = (p->host->folds ? index_build_folded : index_build)(a, p->policy, rules,
-									      count + 1, e);
+	narrowed->index = index_build_for(a, p->host, p->policy, rules, count + 1, e);
 	return narrowed->index ? narrowed : NULL;
 }
 

@@ -44,7 +44,7 @@ static int is_never_top(struct arena *a, const struct host *host, const struct p
 	struct home_match match;
 
 	*out = true;
-	if (dir.len == 1)
+	if (dir.len == 1 || (places->system == PLACES_WINDOWS && path_depth(dir) == 1))
 		return 0;
 	for (size_t i = 0; i < COUNT_OF(temporary); i++) {
 		struct canon canon = { .path = STR_EMPTY };

@@ -129,7 +129,8 @@ static int find_files_mode(struct trip *t)
 				    STR_ARG(written->path), STR_ARG(workspace));
 	}
 	t->mode.kind = MODE_WORKSPACE_WRITE;
-	if (find_excluded(t, STR("/tmp"), &slash_tmp, &t->mode.exclude_slash_tmp) < 0 ||
+	if (find_excluded(t, places_tmp(&p->places, 0), &slash_tmp, &t->mode.exclude_slash_tmp) <
+		    0 ||
 	    find_excluded(t, p->places.tmpdir, &tmpdir, &t->mode.exclude_tmpdir_env_var) < 0)
 		return err_result(t->e);
 	return find_roots(t, slash_tmp, tmpdir);

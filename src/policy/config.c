@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "policy/tree.h"
+#include "policy/windows_keys.h"
 
 enum {
 	CHAIN_MAX = 32,	     /* profiles that extend each other in a row */
@@ -171,11 +172,18 @@ static int add_layer(struct arena *a, struct config *c, const struct source *sou
 	return top ? merge_layer(a, c, top, layer, e) : err_result(e);
 }
 
-struct toml *config_parse_override(struct arena *a, struct str text, struct err *e)
+struct toml *config_parse_override(struct arena *a, const struct config_inputs *in, size_t i,
+				   struct err *e)
 {
+	struct str text = in->overrides[i];
+	struct toml *top;
+
 	if (text.len > CONFIG_MAX_BYTES)
 		return FAIL_NULL(e, ERR_LIMIT, "--config: the value is too long");
-	return toml_parse_override(a, "--config", text, e);
+	top = toml_parse_override(a, "--config", text, e);
+	if (top && in->is_windows && windows_keys(a, top, e) < 0)
+		return NULL;
+	return top;
 }
 
 static int add_overrides(struct arena *a, struct config *c, const struct config_inputs *in,
@@ -183,7 +191,7 @@ static int add_overrides(struct arena *a, struct config *c, const struct config_
 {
 	for (size_t i = 0; i < in->override_count; i++) {
 		const struct toml *chosen;
-		struct toml *top = config_parse_override(a, in->overrides[i], e);
+		struct toml *top = config_parse_override(a, in, i, e);
 
 		if (!top || merge_layer(a, c, top, IN_USER, e) < 0)
 			return err_result(e);
@@ -341,7 +349,7 @@ struct config *config_merge_names(struct arena *a, const struct config_inputs *i
 		    merge_names(a, c, layer_parse(a, sources[i], e), e) < 0)
 			return NULL;
 	for (size_t i = 0; i < in->override_count; i++)
-		if (merge_names(a, c, config_parse_override(a, in->overrides[i], e), e) < 0)
+		if (merge_names(a, c, config_parse_override(a, in, i, e), e) < 0)
 			return NULL;
 	return sort_profiles(a, c, e) < 0 ? NULL : c;
 }

@@ -35,9 +35,9 @@ struct toml *builtin_parse(struct arena *a, struct err *e) MUST_CHECK NONNULL;
 struct toml *layer_parse(struct arena *a, const struct source *source, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* Reads "key=value". */
-struct toml *config_parse_override(struct arena *a, struct str text, struct err *e)
-	MUST_CHECK NONNULL;
+/* Reads the i-th "key=value". */
+struct toml *config_parse_override(struct arena *a, const struct config_inputs *in, size_t i,
+				   struct err *e) MUST_CHECK NONNULL;
 
 /* All layers checked and merged; whether the names that they use exist is not looked at. */
 struct config *config_merge(struct arena *a, const struct config_inputs *in, struct err *e)

@@ -195,7 +195,7 @@ static int search_overrides(const struct config_inputs *in, const struct error_s
 		scoped_arena a = ARENA_INIT(TRY_MAX_BYTES);
 		struct finder f = { .sink = sink };
 		struct err found = ERR_INIT;
-		struct toml *top = config_parse_override(&a, in->overrides[i], &found);
+		struct toml *top = config_parse_override(&a, in, i, &found);
 
 		if (top && check_role(&a, top, ROLE_USER, &found) == 0)
 			continue;

@@ -11,13 +11,19 @@
 #include "policy/decode.h"
 #include "policy/normal.h"
 #include "policy/tree.h"
+#include "policy/windows_keys.h"
 
 struct toml *layer_parse(struct arena *a, const struct source *source, struct err *e)
 {
+	struct toml *top;
+
 	if (source->text.len > CONFIG_MAX_BYTES)
 		return FAIL_NULL(e, ERR_LIMIT, "%s:1:1: the file has %zu bytes, the limit is %d",
 				 source->file, source->text.len, CONFIG_MAX_BYTES);
-	return toml_parse(a, source->file, source->text, e);
+	top = toml_parse(a, source->file, source->text, e);
+	if (top && source->is_windows && windows_keys(a, top, e) < 0)
+		return NULL;
+	return top;
 }
 
 static int check_profile_name(const struct toml_member *m, enum key_files layer, struct err *e)

@@ -42,8 +42,25 @@ const char *const places_minimal_macos[] = {
 	NULL,
 };
 
-static const char *const minimal_windows[] = {
+const char *const places_minimal_windows[] = {
 	"/C:/Windows", "/C:/Program Files", "/C:/Program Files (x86)", "/C:/ProgramData", NULL,
+};
+
+/* The same tools keep them in other places there. */
+const char *const places_secret_paths_windows[] = {
+	"AppData/Local/Microsoft/Credentials",
+	"AppData/Local/Microsoft/Vault",
+	"AppData/Roaming/Microsoft/Credentials",
+	"AppData/Roaming/Microsoft/Protect",
+	"AppData/Roaming/GitHub CLI",
+	"AppData/Roaming/NuGet/NuGet.Config",
+	"AppData/Roaming/gcloud",
+	"AppData/Roaming/gnupg",
+	"AppData/Roaming/postgresql/pgpass.conf",
+	"AppData/Roaming/rclone",
+	"AppData/Roaming/sops/age",
+	"_netrc",
+	NULL,
 };
 
 /*
@@ -210,12 +227,14 @@ static int add_minimal(const struct spread *s, struct err *e)
 	static const char *const *const lists[] = {
 		[PLACES_LINUX] = places_minimal,
 		[PLACES_MACOS] = places_minimal_macos,
-		[PLACES_WINDOWS] = minimal_windows,
+		[PLACES_WINDOWS] = places_minimal_windows,
 	};
 	const char *const *list = lists[s->places->system];
 	int r = 0;
 
-	for (size_t i = 0; list[i] && r == 0; i++)
+	for (size_t i = 0; i < s->places->minimal_count && r == 0; i++)
+		r = add_place(s, s->places->minimal[i], STR_EMPTY, true, e);
+	for (size_t i = 0; !s->places->minimal_count && list[i] && r == 0; i++)
 		r = add_place(s, str_of(list[i]), STR_EMPTY, true, e);
 	return r;
 }
@@ -246,6 +265,10 @@ static int add_secrets(const struct spread *s, struct err *e)
 
 	for (size_t i = 0; s->places->home.len > 0 && places_secret_paths[i] && r == 0; i++)
 		r = add_place(s, s->places->home, str_of(places_secret_paths[i]), true, e);
+	if (s->places->home.len > 0 && s->places->system == PLACES_WINDOWS)
+		for (size_t i = 0; places_secret_paths_windows[i] && r == 0; i++)
+			r = add_place(s, s->places->home, str_of(places_secret_paths_windows[i]),
+				      true, e);
 	return r < 0 ? r : add_secret_globs(s, e);
 }
 

@@ -23,6 +23,8 @@ struct places {
 	const struct str *
 		roots; /* workspace roots, plain: the workspace first, then configured, then granted */
 	size_t root_count;
+	const struct str *minimal; /* of :minimal on Windows */
+	size_t minimal_count;
 };
 
 static inline struct str places_workspace(const struct places *p)
@@ -35,7 +37,9 @@ enum { PLACES_TMP_COUNT = 2 };
 /* The i-th directory that tmp = "private" replaces by an empty one; "" for none. */
 static inline struct str places_tmp(const struct places *p, size_t i)
 {
-	return i == 0 ? STR("/tmp") : p->tmpdir;
+	if (i > 0)
+		return p->tmpdir;
+	return p->system == PLACES_WINDOWS ? STR_EMPTY : STR("/tmp");
 }
 
 /* One path or glob that an entry stands for. */
@@ -70,5 +74,8 @@ bool places_is_persons(uint64_t uid, struct str home);
 /* The lists behind :minimal and :secrets, for `cordon profiles`; NULL-terminated. */
 extern const char *const places_minimal[]; /* of Linux */
 extern const char *const places_minimal_macos[];
-extern const char *const places_secret_paths[]; /* below home */
-extern const char *const places_secret_globs[]; /* below each workspace root */
+/* Where %SystemRoot%, %ProgramFiles%, %ProgramFiles(x86)% and %ProgramData% usually are. */
+extern const char *const places_minimal_windows[];
+extern const char *const places_secret_paths[];		/* below home */
+extern const char *const places_secret_paths_windows[]; /* there besides */
+extern const char *const places_secret_globs[];		/* below each workspace root */

@@ -226,6 +226,7 @@ struct source {
 	struct str text;
 	bool is_present;
 	bool has_other_names; /* hard links: protecting this name does not protect the file */
+	bool is_windows;      /* its paths are written as on Windows */
 };
 
 struct config_inputs {
@@ -236,6 +237,7 @@ struct config_inputs {
 	const char *env_mode;	     /* CORDON_MODE or NULL */
 	const struct str *overrides; /* "key=value" from --config, --enable, --disable, in order */
 	size_t override_count;
+	bool is_windows; /* so are the paths in these */
 };
 
 enum {

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/shell.h"
 #include "base/utf8.h"
+#include "base/windows_path.h"
 #include "lib/lib.h"
 
 cordon_report *report_new(struct err *e)
@@ -40,6 +41,36 @@ uint64_t cordon_report_error_count(const cordon_report *report)
 	return report->error_count;
 }
 
+static bool is_windows(const cordon_report *report)
+{
+	return report->policy && report->policy->inputs.places.system == PLACES_WINDOWS;
+}
+
+/* Paths as people write them there, in place. */
+static int show_windows(struct arena *a, struct json *value, struct err *e)
+{
+	switch (value->type) {
+	case JSON_STRING:
+		return windows_show(a, value->string, &value->string, e);
+	case JSON_ARRAY:
+		for (size_t i = 0; i < value->array.count; i++)
+			if (show_windows(a, &value->array.items[i], e) < 0)
+				return err_result(e);
+		return 0;
+	case JSON_OBJECT:
+		for (size_t i = 0; i < value->object.count; i++)
+			if (show_windows(a, &value->object.items[i].value, e) < 0)
+				return err_result(e);
+		return 0;
+	case JSON_NULL:
+	case JSON_BOOL:
+	case JSON_INT:
+	case JSON_REAL:
+		break;
+	}
+	return 0;
+}
+
 /* Describes the data, once. NULL: out of memory. */
 static const struct json *find_root(cordon_report *report)
 {
@@ -57,6 +88,8 @@ static const struct json *find_root(cordon_report *report)
 		return NULL;
 	}
 	*root = tree.root;
+	if (is_windows(report) && show_windows(&report->values, root, &ignored) < 0)
+		return NULL;
 	report->root = root;
 	return root;
 }
@@ -65,6 +98,7 @@ const char *cordon_report_text(cordon_report *report, uint32_t flags)
 {
 	struct page page = { .out = &report->text,
 			     .home = report->home,
+			     .is_windows = is_windows(report),
 			     .is_coloured = (flags & CORDON_TEXT_COLOUR) != 0,
 			     .is_brief = (flags & CORDON_TEXT_BRIEF) != 0 };
 	const struct json *root = NULL;
@@ -160,9 +194,22 @@ void page_line(struct page *p)
 	buf_add_char(p->out, '\n');
 }
 
+/* As people write it there, if it is a path of Windows. */
+static struct str find_form(const struct page *p, struct str s, struct arena *a)
+{
+	struct err e = ERR_INIT;
+	struct str form = s;
+
+	if (p->is_windows && windows_show(a, s, &form, &e) < 0)
+		p->out->failed = e.code;
+	return form;
+}
+
 void page_str(struct page *p, struct str s)
 {
-	utf8_add_shown(p->out, s);
+	scoped_arena a = ARENA_INIT(REPORT_MAX_BYTES);
+
+	utf8_add_shown(p->out, find_form(p, s, &a));
 }
 
 void page_word(struct page *p, struct str word)
@@ -177,6 +224,9 @@ void page_word(struct page *p, struct str word)
 
 void page_column(struct page *p, struct str s, size_t width)
 {
+	scoped_arena a = ARENA_INIT(REPORT_MAX_BYTES);
+
+	s = find_form(p, s, &a);
 	utf8_add_shown(p->out, s);
 	for (size_t used = utf8_shown_width(s); used < width; used++)
 		buf_add_char(p->out, ' ');

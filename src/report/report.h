@@ -18,6 +18,7 @@
 struct page {
 	struct buf *out;
 	struct str home; /* shown as "~" where a file is named; "" when unknown */
+	bool is_windows; /* paths are shown as they are written there */
 	bool is_coloured;
 	bool is_brief;
 };
