@@ -244,6 +244,21 @@ static int find_way(struct arena *a, const struct plan_inputs *in, const struct 
 				   : find_git_way(a, in, plan, denial, &needs, e);
 }
 
+/* `--network off` of this run contradicts the options that open part of the network. */
+static bool is_network_option_off(const struct denial *denial)
+{
+	return denial->kind != DENIAL_PATH && denial->option && denial->origin.file &&
+	       strcmp(denial->origin.file, "--network") == 0;
+}
+
+static const char without_off[] = ", without --network off";
+
+static int word_without_off(struct arena *a, struct denial *denial, struct err *e)
+{
+	return arena_printf(a, &denial->way_out, e, "%.*s%s", STR_ARG(denial->way_out),
+			    without_off);
+}
+
 void outcome_find_ways(struct arena *a, struct outcome *o, const struct plan_inputs *in,
 		       const struct plan *plan, size_t max)
 {
@@ -253,6 +268,8 @@ void outcome_find_ways(struct arena *a, struct outcome *o, const struct plan_inp
 		struct denial *denial = &o->denials.items.items[o->ways_count];
 		struct err ignored = ERR_INIT; /* then there is no suggestion */
 
+		if (is_network_option_off(denial) && word_without_off(a, denial, &ignored) < 0)
+			denial->option = NULL;
 		if (denial->kind == DENIAL_PATH && !denial->option &&
 		    find_way(a, in, plan, denial, &last, &ignored) < 0)
 			last.change.option = NULL;
@@ -360,6 +377,7 @@ static void say_options(const struct session *s, size_t count)
 {
 	const struct denials *d = &s->outcome.denials;
 	scoped_buf line = BUF_INIT(TEXT_MAX_BYTES);
+	bool contradicts = false;
 	size_t with_option = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -375,7 +393,10 @@ static void say_options(const struct session *s, size_t count)
 			continue;
 		buf_printf(&line, " %s ", denial->option);
 		shell_add_word(&line, denial->value);
+		contradicts = contradicts || is_network_option_off(denial);
 	}
+	if (contradicts)
+		buf_add_text(&line, without_off);
 	if (line.failed == ERR_OK)
 		s->in.warn(s->in.user, buf_str(&line));
 	if (could_be_asked(s, count))

@@ -181,8 +181,9 @@ def an_allowed_host_is_reached_and_others_are_not(w: World):
         assert result.out.startswith("blocked: other.example"), repr(result)
         assert "--allow-host other.example" in result.out, repr(result)
     assert ok(w, "--backend", "none", *CURL, "http://other.example/").out == "this is other.example\n"
-    result = run(w, "--network", "off", "--", *CURL, "http://good.example/")
-    assert result.status in (6, 7), repr(result)
+    for options, note in ((("--network", "off"), ", without --network off"), (("--mode", "read-only"), "")):
+        result = run(w, *options, "--", *CURL, "http://good.example/")
+        assert result.status in (6, 7) and result.err.endswith(f"--allow-host good.example{note}\n"), repr(result)
 
 
 @case
@@ -704,10 +705,12 @@ def a_network_that_is_off_is_named_where_it_was_wanted(w: World):
             result = run(w, *backend, "--network", "off", "--report", str(report), "--", *words)
             assert result.status != 0, repr(result)
             assert f"'{subject}' (the network is off, --network)" in result.err, repr(result)
-            assert shlex.split(result.err.splitlines()[-1].split("add: ")[1]) == way.split(), repr(result)
+            note = ", without --network off"
+            assert result.err.endswith(note + "\n"), repr(result)
+            assert shlex.split(result.err.splitlines()[-1].split("add: ")[1][: -len(note)]) == way.split(), repr(result)
             denial = json.loads(report.read_text())["denials"][0]
             assert (denial["kind"], denial["subject"]) == ("host", subject), denial
-            assert denial["suggestions"][0]["text"] == way, denial
+            assert denial["suggestions"][0]["text"] == way + note, denial
             assert denial["suggestions"][0]["argv"] == way.split(), denial
             assert denial["rule"]["file"] == "--network" and denial["rule"]["line"] is None and denial["program"] == "curl", denial
             # What would allow it does.
