@@ -25,7 +25,7 @@ PROMPT = r"\x1b\[K> $"
 SETTLE = 0.4  # a question counts what is typed 300 ms after it appeared
 
 
-class Terminal(Shell):
+class AskingShell(Shell):
     def __init__(self, world, options="", rows=40, columns=120, **env):
         self.world = world
         self.out = world.top / "out"
@@ -66,7 +66,7 @@ class Terminal(Shell):
 
 def on_terminal(function):
     def one(world):
-        terminal = Terminal(world)
+        terminal = AskingShell(world)
         try:
             function(terminal)
         finally:
@@ -397,7 +397,7 @@ def a_terminal_that_hangs_up_in_the_midst_of_a_question(world):
 def with_bwrap_as_well(world):
     if not shutil.which("bwrap"):
         raise Skip("no bwrap")
-    t = Terminal(world, "--backend bwrap")
+    t = AskingShell(world, "--backend bwrap")
     try:
         t.start(f"tty; echo one >{t.out}/f; echo status:$?")
         t.asked()

@@ -3,8 +3,6 @@
 """`cordon run` between a command and who has started it: streams, time, signals, the terminal."""
 
 import os
-import pty
-import select
 import signal
 import socket
 import subprocess
@@ -14,6 +12,7 @@ import time
 import cli
 from cli import (BOTH, NONE, PROGRAM, SECONDS, Sleeper, World, case, ok, processes_with, run,
                  run_cases, start, wait_for)
+from terminal import Terminal
 
 
 # ---- Streams -----------------------------------------------------------------------------------
@@ -136,89 +135,51 @@ def when_cordon_is_killed_everything_inside_ends(w: World):
 # ---- The terminal ----------------------------------------------------------------------------
 
 
-class Terminal:
-    """A shell-like parent: a session of its own with a pseudo-terminal."""
-
-    def __init__(self, w, *argv):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(w.repo)
-            os.execve(argv[0], argv, {**w.env, "TERM": "dumb", "PS1": "$ "})
-        self.seen = b""
-
-    def expect(self, text, seconds=SECONDS):
-        end = time.monotonic() + seconds
-        while text not in self.seen:
-            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
-            assert ready, (text, self.seen)
-            try:
-                more = os.read(self.fd, 4096)
-            except OSError:
-                more = b""
-            assert more, (text, self.seen)
-            self.seen += more
-        self.seen = self.seen.split(text, 1)[1]
-
-    def type(self, text):
-        os.write(self.fd, text)
-
-    def wait(self):
-        def ended():
-            # What is left to read keeps the other side from ending.
-            if select.select([self.fd], [], [], 0)[0]:
-                try:
-                    self.seen += os.read(self.fd, 4096)
-                except OSError:
-                    pass
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            return [status] if pid else None
-
-        status = wait_for(ended)[0]
-        os.close(self.fd)
-        return status
+def on_terminal(w, *argv):
+    return Terminal(w, *argv, TERM="dumb", PS1="$ ")
 
 
 @case
 def a_command_on_a_terminal_has_it(w: World):
     for how in BOTH:
-        t = Terminal(w, PROGRAM, "run", *how, "sh", "-c",
+        t = on_terminal(w, PROGRAM, "run", *how, "sh", "-c",
                      'test -t 0 && test -t 1 && tty && stty size </dev/tty && read x && '
                      'echo "<$x>"')
-        t.expect(b"/dev/")
-        t.type(b"hello\n")
-        t.expect(b"<hello>")
+        t.expect("/dev/")
+        t.type("hello\n")
+        t.expect("<hello>")
         assert t.wait() == 0, how
 
 
 @case
 def control_c_ends_the_command_and_a_loop_around_cordon(w: World):
     for how in BOTH:
-        t = Terminal(w, PROGRAM, "run", *how, "sh", "-c", "echo up; exec sleep 60")
-        t.expect(b"up")
-        t.type(b"\x03")
+        t = on_terminal(w, PROGRAM, "run", *how, "sh", "-c", "echo up; exec sleep 60")
+        t.expect("up")
+        t.type("\x03")
         status = t.wait()
         assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, (how, status)
     if os.path.exists("/bin/bash"):
-        t = Terminal(w, "/bin/bash", "--norc", "-i")
-        t.type(b"for i in 1 2 3; do %s run sh -c 'echo u''p; exec sleep 60'; done; echo not ended\n" %
-               os.fsencode(PROGRAM))
-        t.expect(b"\r\nup")
-        t.type(b"\x03")
-        t.type(b"echo in''between\n")
-        t.expect(b"inbetween")
-        assert b"up" not in t.seen and b"\r\nnot ended" not in t.seen, t.seen
-        t.type(b"exit 0\n")
+        t = on_terminal(w, "/bin/bash", "--norc", "-i")
+        t.type("for i in 1 2 3; do %s run sh -c 'echo u''p; exec sleep 60'; done; echo not ended\n" %
+               PROGRAM)
+        t.expect("\r\nup")
+        t.type("\x03")
+        t.type("echo in''between\n")
+        t.expect("inbetween")
+        assert "up" not in t.seen and "\r\nnot ended" not in t.seen, t.seen
+        t.type("exit 0\n")
         assert t.wait() == 0
 
 
 @case
 def control_c_that_the_command_handles_does_not_end_cordon(w: World):
     for how in BOTH:
-        t = Terminal(w, PROGRAM, "run", *how, "sh", "-c",
+        t = on_terminal(w, PROGRAM, "run", *how, "sh", "-c",
                      'trap "echo caught; exit 4" INT; echo up; while :; do sleep 0.05; done')
-        t.expect(b"up")
-        t.type(b"\x03")
-        t.expect(b"caught")
+        t.expect("up")
+        t.type("\x03")
+        t.expect("caught")
         assert os.waitstatus_to_exitcode(t.wait()) == 4, how
 
 
@@ -226,21 +187,21 @@ def control_c_that_the_command_handles_does_not_end_cordon(w: World):
 def control_z_stops_it_and_fg_goes_on(w: World):
     if not os.path.exists("/bin/bash"):
         return
-    for how in (b"", b" --backend none"):
-        t, sleeper = Terminal(w, "/bin/bash", "--norc", "-i"), Sleeper()
-        t.type(b"%s run%s sh -c 'echo u''p; %s; read x; echo \"<$x>\"'\n" %
-               (os.fsencode(PROGRAM), how, sleeper.words.encode()))
-        t.expect(b"up")
+    for how in ("", " --backend none"):
+        t, sleeper = on_terminal(w, "/bin/bash", "--norc", "-i"), Sleeper()
+        t.type("%s run%s sh -c 'echo u''p; %s; read x; echo \"<$x>\"'\n" %
+               (PROGRAM, how, sleeper.words))
+        t.expect("up")
         sleeper.wait()  # a shell that is stopped between vfork and exec can't be, anywhere
-        t.type(b"\x1a")
-        t.expect(b"Stopped")
-        t.type(b"jobs; echo in''between\n")
-        t.expect(b"inbetween")
-        t.type(b"fg\n")
+        t.type("\x1a")
+        t.expect("Stopped")
+        t.type("jobs; echo in''between\n")
+        t.expect("inbetween")
+        t.type("fg\n")
         sleeper.end()
-        t.type(b"word\n")
-        t.expect(b"<word>")
-        t.type(b"exit 0\n")
+        t.type("word\n")
+        t.expect("<word>")
+        t.type("exit 0\n")
         assert t.wait() == 0
 
 
@@ -248,13 +209,13 @@ def control_z_stops_it_and_fg_goes_on(w: World):
 def a_pipe_to_a_program_that_reads_the_terminal_works(w: World):
     if not os.path.exists("/bin/bash"):
         return
-    t = Terminal(w, "/bin/bash", "--norc", "-i")
-    t.type(b"%s run sh -c 'echo from-inside; sleep 2' | "
-           b"sh -c 'read l; echo $l; read x </dev/tty; echo \"<$x>\"'\n" % os.fsencode(PROGRAM))
-    t.expect(b"\r\nfrom-inside")
-    t.type(b"word\n")
-    t.expect(b"<word>")
-    t.type(b"exit 0\n")
+    t = on_terminal(w, "/bin/bash", "--norc", "-i")
+    t.type("%s run sh -c 'echo from-inside; sleep 2' | "
+           "sh -c 'read l; echo $l; read x </dev/tty; echo \"<$x>\"'\n" % PROGRAM)
+    t.expect("\r\nfrom-inside")
+    t.type("word\n")
+    t.expect("<word>")
+    t.type("exit 0\n")
     assert t.wait() == 0
 
 
@@ -262,28 +223,28 @@ def a_pipe_to_a_program_that_reads_the_terminal_works(w: World):
 def a_command_whose_output_is_taken_gets_the_terminal_when_it_asks(w: World):
     if not os.path.exists("/bin/bash"):
         return
-    t = Terminal(w, "/bin/bash", "--norc", "-i")
-    t.type(b"x=$(%s run sh -c 'read x </dev/tty; echo got $x'); echo \"<$x>\"\n" % os.fsencode(PROGRAM))
+    t = on_terminal(w, "/bin/bash", "--norc", "-i")
+    t.type("x=$(%s run sh -c 'read x </dev/tty; echo got $x'); echo \"<$x>\"\n" % PROGRAM)
     time.sleep(0.5)
-    t.type(b"word\n")
-    t.expect(b"<got word>")
+    t.type("word\n")
+    t.expect("<got word>")
     for stops in (False, True):
         sleeper = Sleeper()
-        t.type(b"%s run sh -c 'echo u''p; %s; echo not en''ded' | cat\n" %
-               (os.fsencode(PROGRAM), sleeper.words.encode()))
-        t.expect(b"\nup")
+        t.type("%s run sh -c 'echo u''p; %s; echo not en''ded' | cat\n" %
+               (PROGRAM, sleeper.words))
+        t.expect("\nup")
         sleeper.wait()
         if stops:
-            t.type(b"\x1a")
-            t.expect(b"Stopped")
+            t.type("\x1a")
+            t.expect("Stopped")
             sleeper.wait("T")
-            t.type(b"fg\n")
+            t.type("fg\n")
             sleeper.wait()  # by then it has the terminal
-        t.type(b"\x03")
-        t.type(b"echo in''between\n")
-        t.expect(b"inbetween")
-        assert b"not ended" not in t.seen
-    t.type(b"exit 0\n")
+        t.type("\x03")
+        t.type("echo in''between\n")
+        t.expect("inbetween")
+        assert "not ended" not in t.seen
+    t.type("exit 0\n")
     assert t.wait() == 0
 
 

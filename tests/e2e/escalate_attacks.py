@@ -4,7 +4,6 @@
 
 import json
 import os
-import pty
 import shlex
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from cli import NONE, PROGRAM, World, case, run, run_cases
 from decider import Decider, ask
 from outside import (ALLOW, FULL, WORK, audited, escalate, git, has_commit, out_of_reach, repository_with_remote, rule,
                      touch)
+from terminal import Terminal
 
 
 def request_write(path):
@@ -249,22 +249,9 @@ def it_gets_no_descriptors_but_the_streams(w: World):
 
 def at_terminal(w, *words):
     """What a run shows on a terminal of its own."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.chdir(w.repo)
-        os.execve(words[0], words, w.env)
-    shown = b""
-    while True:
-        try:
-            part = os.read(fd, 65536)
-        except OSError:
-            part = b""
-        if not part:
-            break
-        shown += part
-    os.waitpid(pid, 0)
-    os.close(fd)
-    return shown.decode()
+    terminal = Terminal(w, *words)
+    terminal.wait()
+    return terminal.seen
 
 
 @case

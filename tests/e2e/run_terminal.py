@@ -17,7 +17,7 @@ from terminal import READY, Shell
 BACKENDS = ["none", "native"]
 
 
-class Terminal(Shell):
+class RunningShell(Shell):
     def __init__(self, world, backend):
         self.backend = backend
         self.run = f"{PROGRAM} -q run --mode workspace-write --backend {backend} --"
@@ -33,7 +33,7 @@ def on_terminal(function):
 
     for backend in BACKENDS:
         def one(world, backend=backend):
-            terminal = Terminal(world, backend)
+            terminal = RunningShell(world, backend)
             try:
                 function(terminal)
             finally:
