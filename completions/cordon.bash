@@ -74,7 +74,7 @@ _cordon_among()
 }
 
 # BEGIN made by scripts/options from src/lib/command_line.h; do not edit
-_cordon_commands="run sandbox init check profiles why explain doctor audit approvals request apply-patch escalate setup mcp proxy help version"
+_cordon_commands="run sandbox init check profiles why explain doctor audit approvals request apply-patch escalate setup hook mcp proxy help version"
 # The options that take a value.
 _cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --host-view --ask --ask-timeout --timeout --env --report --events --reason --run --since --root "
 
@@ -96,6 +96,7 @@ _cordon_options()
 	apply-patch) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --dry-run --atomic --json -q --quiet -h --help" ;;
 	escalate) options="--reason --json -q --quiet -h --help" ;;
 	setup) options="-C --cd --dry-run --system --user --project --partial --check --undo --inside --yes --json -q --quiet -h --help" ;;
+	hook) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --json -q --quiet -h --help" ;;
 	mcp) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --backend --root -q --quiet -h --help" ;;
 	proxy) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --network --allow-host --deny-host --audit --listen --token-file --token-env --json -q --quiet -h --help" ;;
 	help) options="-h --help" ;;
@@ -149,6 +150,7 @@ _cordon_operand()
 	approvals) _cordon_among "list show revoke clear" "$2" ;;
 	request) _cordon_files "$2" ;;
 	setup) _cordon_among "claude codex copilot gemini opencode pi qwen" "$2" ;;
+	hook) _cordon_among "claude gemini opencode" "$2" ;;
 	"" | help) _cordon_among "$_cordon_commands" "$2" ;;
 	esac
 }

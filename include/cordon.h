@@ -534,6 +534,19 @@ struct cordon_setup_options {
 CORDON_API int cordon_setup(const struct cordon_setup_options *options, cordon_report **report,
 			    cordon_error **error);
 
+/*
+ * What the hook of a coding agent answers ("claude", "gemini", "opencode"). `input` is what the agent writes to
+ * it: a call of a tool that is about to be made, or was. The report's text is what the agent is to read, perhaps
+ * nothing: a refusal or a question about files that the policy does not allow, or what was refused to commands
+ * of cordon-sh. It never allows, and never changes a call. The report has an error if the call is not to be made
+ * as it is. SECURITY: an error of this function has to block the call as well.
+ * Of `options`, which may be NULL, the directory does not count. CORDON_E_SYNTAX, _ARGUMENT, and as
+ * cordon_policy_load().
+ */
+CORDON_API int cordon_hook(const struct cordon_load_options *options, const char *agent,
+			   const char *input, size_t length, cordon_report **report,
+			   cordon_error **error);
+
 /* ---- The audit log ---------------------------------------------------------- */
 
 enum {

@@ -43,6 +43,7 @@ int setup_prove(struct arena *a, struct proof *out, struct err *e)
 	if (request_read(a, buf_str(&answer), &root, e) < 0)
 		return err_result(e);
 	*out = (struct proof){ .is_inside = str_is(value_str(root, "type"), "hello"),
+			       .is_shell = value_bool(root, "shell"),
 			       .run = value_str(root, "run"),
 			       .profile = value_str(root, "profile"),
 			       .backend = value_str(root, "backend") };

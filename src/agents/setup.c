@@ -50,7 +50,9 @@ static int find_shell(struct setup *s, struct err *e)
 		return err_result(e);
 	s->places.cordon = s->in.program;
 	if (os_real_path(s->places.shell.p, real) && str_is(s->in.program, real))
-		return check_name(s->places.shell, SHELL_NAME, e);
+		return check_name(s->places.shell, SHELL_NAME, e) < 0
+			       ? err_result(e)
+			       : check_name(s->places.cordon, "the program", e);
 	(void)FAIL(e, ERR_NOTFOUND, "'%s' is not there, or another program",
 		   SHOWN(s->places.shell));
 	err_add_line(e, "install Cordon with 'make install', or make it a link to cordon");

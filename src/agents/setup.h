@@ -4,16 +4,11 @@
 
 #include "agents/agents.h"
 #include "agents/change.h"
+#include "agents/proof.h"
 #include "lib/lib.h"
 #include "report/report.h"
 
 enum setup_action { SETUP_LIST, SETUP_PLAN, SETUP_DO, SETUP_CHECK, SETUP_UNDO, SETUP_PROVE };
-
-/* What a supervisor has answered. */
-struct proof {
-	bool is_inside;
-	struct str run, profile, backend;
-};
 
 struct setup {
 	struct arena *a;
@@ -44,8 +39,6 @@ int setup_plan(struct setup *s, struct err *e) MUST_CHECK NONNULL;
 
 /* check.c: fills `problems` and `proof`; of a plan that was made. */
 int setup_check(struct setup *s, struct err *e) MUST_CHECK NONNULL;
-/* Whether a supervisor answers this process. */
-int setup_prove(struct arena *a, struct proof *out, struct err *e) MUST_CHECK NONNULL;
 
 /* show.c */
 void setup_print(struct page *page, const void *data);

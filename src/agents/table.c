@@ -109,10 +109,21 @@ static void write_claude(struct buf *b, const struct agent_places *p)
 		   "\tBASH_ENV ENV CORDON_WORKSPACE CORDON_MODE CORDON_PROFILE CORDON_SESSION; do\n"
 		   "\teval \"pin $name \\\"\\${$name-}\\\"\"\n"
 		   "done\n"
-		   "exec claude --settings \"{\\\"env\\\": {\\\"CLAUDE_CODE_SHELL_PREFIX\\\": "
-		   "\\\"");
+		   "hook() {\n"
+		   "\tprintf '%s' \"\\\"$1\\\": [{\\\"matcher\\\": \\\"$2\\\", \\\"hooks\\\": "
+		   "[{\\\"type\\\": \\\"command\\\", \\\"command\\\": \\\"");
+	buf_add(b, p->cordon);
+	buf_add_text(b,
+		     " hook claude\\\"}]}]\"\n"
+		     "}\n"
+		     "# The hooks refuse, and tell the model what was refused; they never allow.\n"
+		     "hooks=\"$(hook PreToolUse "
+		     "'Read|Edit|MultiEdit|Write|NotebookEdit|NotebookRead|Glob|Grep|LS'), "
+		     "$(hook PostToolUse Bash), $(hook PostToolUseFailure Bash)\"\n"
+		     "exec claude --settings \"{\\\"env\\\": {\\\"CLAUDE_CODE_SHELL_PREFIX\\\": "
+		     "\\\"");
 	buf_add(b, p->shell);
-	buf_add_text(b, "\\\"$settings}}\" \"$@\"\n");
+	buf_add_text(b, "\\\"$settings}, \\\"hooks\\\": {$hooks}}\" \"$@\"\n");
 }
 
 /*

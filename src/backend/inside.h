@@ -23,6 +23,7 @@ enum inside_kind {
 	INSIDE_UNIX_SOCKET,
 	INSIDE_ESCALATE, /* a command is to be run outside */
 	INSIDE_SIGNAL,	 /* for the command that runs outside: not a request of its own */
+	INSIDE_REFUSED,	 /* what was refused, that nobody has been told of yet? */
 };
 
 /*

@@ -26,7 +26,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { EXIT_NO = 1, EXIT_CORDON = 125 };
+enum { EXIT_NO = 1, EXIT_BLOCKS = 2, EXIT_CORDON = 125 };
 
 /* ---- Commands and options ---------------------------------------------------- */
 
@@ -108,6 +108,10 @@ bool args_parse(struct args *args, int argc, char **argv);
 bool shell_is_meant(const char *argv0);
 int shell_main(struct args *args, int argc, char **argv);
 
+/* cmd_hook.c: whether the program is to answer a hook; then every failure ends with EXIT_BLOCKS. */
+bool hook_is_meant(int argc, char **argv);
+int hook_main(struct args *args, int argc, char **argv);
+
 /* cmd_apply_patch.c: whether the program was called as apply_patch, and what it is then. */
 bool patch_is_meant(int argc, char **argv);
 int patch_main(struct args *args, int argc, char **argv);
@@ -162,6 +166,9 @@ bool has_colour(int fd);
 
 /* Lets warnings go to stderr while a policy is loaded, unless --quiet or --json. */
 void show_warnings(const struct args *args, struct cordon_load_options *load);
+
+/* The standard input, at most `room` bytes of it; NULL: the user was told. */
+const char *read_input(size_t room, size_t *length);
 
 /* One line on stderr. Control characters in `text` are the caller's to escape. */
 void print_error(const char *text);

@@ -4,7 +4,6 @@
  * input is a patch. What is printed, and the exit status, are those that agents know.
  */
 #include <string.h>
-#include <sys/mman.h>
 
 #include "cli/cli.h"
 
@@ -17,24 +16,8 @@ const char about_apply_patch[] =
 enum {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
-	PATCH_ROOM = (10 << 20) + 2, /* one byte more than a patch may have, and a NUL */
+	PATCH_ROOM = (10 << 20) + 1, /* one byte more than a patch may have */
 };
-
-/* The whole standard input, at most what a patch may have and one byte. NULL: the user was told. */
-static const char *read_input(size_t *length)
-{
-	/* Not a static buffer: with one, no command of the program could start under a limit of memory. */
-	char *text =
-		mmap(NULL, PATCH_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (text != MAP_FAILED) {
-		*length = fread(text, 1, PATCH_ROOM - 1, stdin);
-		if (!ferror(stdin))
-			return text;
-	}
-	perror("cordon: can't read the patch");
-	return NULL;
-}
 
 /* The lines that programs of this name print; --json has the rest. */
 static int print_failure(const struct args *args, cordon_error *error)
@@ -72,7 +55,7 @@ int cmd_apply_patch(const struct args *args)
 
 	if (args->operand)
 		return apply(args, args->operand, strlen(args->operand));
-	text = read_input(&length);
+	text = read_input(PATCH_ROOM, &length);
 	if (!text)
 		return EXIT_FAILED;
 	if (length)

@@ -52,13 +52,15 @@ int main(int argc, char **argv)
 	if (inner >= 0)
 		return inner;
 	if (!has_stack())
-		return EXIT_CORDON;
+		return hook_is_meant(argc, argv) ? EXIT_BLOCKS : EXIT_CORDON;
 	if (argc > 0 && shell_is_meant(argv[0]))
 		return shell_main(&args, argc, argv);
 	if (argc > 0 && patch_is_meant(argc, argv))
 		return patch_main(&args, argc, argv);
 	if (argc > 0 && wrapper_is_meant(argv[0]))
 		return wrapper_main(argc, argv);
+	if (hook_is_meant(argc, argv))
+		return hook_main(&args, argc, argv);
 	if (!args_parse(&args, argc, argv))
 		return EXIT_CORDON;
 	if (args_have(&args, OPT_HELP) || args_have(&args, OPT_HELP_SHORT)) {

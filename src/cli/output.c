@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -84,6 +85,21 @@ static void print_message(const char *kind, const char *colour, const char *text
 			      end_of_line(STDERR_FILENO));
 	else
 		(void)fprintf(stderr, "cordon: %s%s%s", kind, text, end_of_line(STDERR_FILENO));
+}
+
+const char *read_input(size_t room, size_t *length)
+{
+	/* Not a static buffer: with one, no command of the program could start under a limit of memory. */
+	char *text =
+		mmap(NULL, room + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (text != MAP_FAILED) {
+		*length = fread(text, 1, room, stdin);
+		if (!ferror(stdin))
+			return text;
+	}
+	perror("cordon: can't read the standard input");
+	return NULL;
 }
 
 void print_error(const char *text)

@@ -40,6 +40,7 @@
 	  "have a command run outside, from inside a sandbox")                                     \
 	X(SETUP, setup, "[AGENT]", 1, "claude codex copilot gemini opencode pi qwen",              \
 	  "put Cordon beneath a coding agent")                                                     \
+	X(HOOK, hook, "AGENT", 1, "claude gemini opencode", "answer a hook of a coding agent")     \
 	X(MCP, mcp, "", 0, "", "serve files and commands to an agent, over MCP")                   \
 	X(PROXY, proxy, "", 0, "", "run the filtering proxy for programs outside a sandbox")       \
 	X(HELP, help, "[COMMAND]", 1, "commands", "show help for cordon, or for one command")      \
@@ -70,14 +71,14 @@
 #define FOR_RUN	      (ONLY(RUN) | ONLY(SANDBOX))
 /* What decides which policy is in force: a question takes the same options as a run. */
 #define FOR_QUESTIONS (FOR_RUN | ONLY(WHY) | ONLY(EXPLAIN) | ONLY(APPLY_PATCH))
-#define FOR_POLICY    (FOR_QUESTIONS | ONLY(MCP))
+#define FOR_POLICY    (FOR_QUESTIONS | ONLY(MCP) | ONLY(HOOK))
 #define FOR_HOSTS     (FOR_POLICY | ONLY(PROXY))
 #define FOR_CONFIG    (FOR_HOSTS | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR))
 #define FOR_LISTS     (ONLY(PROXY) | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR) | ONLY(INIT))
 #define FOR_KEPT      (ONLY(AUDIT) | ONLY(APPROVALS) | ONLY(SETUP))
 #define FOR_INSIDE    (ONLY(REQUEST) | ONLY(ESCALATE))
 /* Not MCP: the answers of a server are JSON of its own. */
-#define FOR_JSON   (FOR_QUESTIONS | FOR_LISTS | FOR_KEPT | FOR_INSIDE)
+#define FOR_JSON   (FOR_QUESTIONS | FOR_LISTS | FOR_KEPT | FOR_INSIDE | ONLY(HOOK))
 #define FOR_OUTPUT (FOR_JSON | ONLY(MCP))
 #define FOR_ALL	   UINT32_MAX
 #define FOR_NONE   UINT32_C(0) /* before any command */

@@ -158,6 +158,15 @@ bool os_is_allowed(const char *path, bool writes) NONNULL;
 pid_t os_parent_of(pid_t pid);
 
 /*
+ * Who started this process, shells and Cordon left out, such as a coding agent: its number and when it began,
+ * which no other process has until the next boot. False: not known.
+ */
+enum { OS_STARTER_BYTES = 48 };
+bool os_find_starter(char out[OS_STARTER_BYTES]) NONNULL;
+/* Whether that process still is there. */
+bool os_starter_is_there(struct str starter);
+
+/*
  * Whether neither the process nor a descendant, down to `depth`, runs, wants to, or is
  * in the middle of what the kernel does for it.
  */

@@ -104,13 +104,16 @@ static const char *find_refusal(const struct rule *rule)
 	return "do without it, or tell the user";
 }
 
+static const struct rule *find_rule(const struct advice_context *in, const struct denial *denial)
+{
+	return denial->by ? denial->by : plan_resolve(in->plan, denial->subject).rule;
+}
+
 static void advise_path(struct buf *out, const struct advice_context *in,
 			const struct denial *denial)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	const struct rule *rule = denial->by ? denial->by
-					     : plan_resolve(in->plan, denial->subject).rule;
-	const char *refusal = find_refusal(rule);
+	const char *refusal = find_refusal(find_rule(in, denial));
 	struct str opens;
 
 	if (denial_access(denial) != ACCESS_WRITE)
@@ -149,6 +152,12 @@ static bool is_hidden(const struct advice_context *in, const struct denial *deni
 {
 	return denial->kind == DENIAL_PATH &&
 	       plan_resolve(in->plan, denial->subject).access == ACCESS_DENY;
+}
+
+bool denial_can_be_allowed(const struct advice_context *in, const struct denial *denial)
+{
+	return denial->kind == DENIAL_PATH && denial_access(denial) == ACCESS_WRITE &&
+	       !is_hidden(in, denial) && !find_refusal(find_rule(in, denial));
 }
 
 static void add_why(struct buf *out, const struct denial *denial)

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "audit/refused.h"
 #include "base/path.h"
 #include "base/shell.h"
 #include "base/utf8.h"
@@ -322,6 +323,20 @@ static void guess(struct session *s)
 		&o->denials);
 }
 
+/* For who started cordon-sh, and asks what was refused (cordon hook). It is advice: a failure costs that. */
+static void keep_refused(const struct session *s)
+{
+	scoped_arena a = ARENA_INIT(2 << 20);
+	char starter[OS_STARTER_BYTES];
+	struct err e = ERR_INIT;
+
+	if (!s->in.needs_sandbox || !s->told.len || !s->in.state_directory.len ||
+	    !os_find_starter(starter))
+		return;
+	if (refused_keep(&a, s->in.state_directory, str_of(starter), buf_str(&s->told), &e) < 0)
+		session_trace(&s->in, "what was refused is not kept: %s", e.text);
+}
+
 int outcome_complete(struct session *s, struct err *e)
 {
 	const struct supervision *sum = supervisor_result(s->supervisor);
@@ -357,6 +372,7 @@ int outcome_complete(struct session *s, struct err *e)
 	approval_log_name_deciders(s);
 	guess(s);
 	outcome_list_denials(s);
+	keep_refused(s);
 	warn_of_failures(s);
 	return 0;
 }

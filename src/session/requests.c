@@ -4,11 +4,13 @@
 
 #include "approve/offers.h"
 #include "audit/audit.h"
+#include "audit/refused.h"
 #include "base/hostname.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/shell.h"
 #include "base/utf8.h"
+#include "os/os.h"
 #include "plan/words.h"
 #include "session/run.h"
 
@@ -21,6 +23,7 @@ enum {
 	ASKED_PER_MINUTE = 300,
 	MINUTE_MS = 60 * 1000,
 	SHOWN_BYTES = 512,
+	REFUSED_AT_ONCE = 16, /* lines of one answer */
 };
 
 /* What would allow it. */
@@ -414,8 +417,70 @@ static void say_hello(struct session *s, uint64_t id)
 	json_key(&w, "profile");
 	json_add_str(&w, s->in.plan->policy->profile->name);
 	add_member(&w, "backend", s->outcome.backend->name);
+	json_key(&w, "shell");
+	json_add_bool(&w, s->in.needs_sandbox);
 	json_end_object(&w);
 	send_answer(s, id, &text);
+}
+
+/* ---- What was refused ------------------------------------------------------------------------- */
+
+static void add_own_refusals(struct session *s, struct json_writer *w)
+{
+	const struct denials *d = &s->outcome.denials;
+	const struct advice_context in = { .plan = live_plan(s),
+					   .plan_inputs = live_inputs(s),
+					   .can_ask = s->in.approvals != NULL };
+
+	approval_log_name_deciders(s);
+	for (size_t i = 0; i < REFUSED_AT_ONCE && s->requests.refused_given < d->items.count; i++) {
+		scoped_buf line = BUF_INIT(ANSWER_MAX_BYTES);
+
+		denial_add_advice(&line, &in, &d->items.items[s->requests.refused_given++]);
+		json_add_str(w, buf_str(&line));
+	}
+}
+
+/*
+ * A command of cordon-sh is told of what was refused to the earlier ones of whoever started it, such as an
+ * agent whose hooks run in cordon-sh as well; any other of what was refused to this run.
+ */
+static int add_refusals(struct session *s, struct json_writer *w, struct err *e)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	char starter[OS_STARTER_BYTES];
+	struct str lines, line;
+
+	if (!s->in.needs_sandbox) {
+		add_own_refusals(s, w);
+		return 0;
+	}
+	if (!s->in.state_directory.len || !os_find_starter(starter))
+		return 0;
+	if (refused_take(&a, s->in.state_directory, str_of(starter), &lines, e) < 0)
+		return err_result(e);
+	while (str_next_line(&lines, &line))
+		if (line.len)
+			json_add_str(w, line);
+	return 0;
+}
+
+static void say_refused(struct session *s, const struct inside_request *request)
+{
+	scoped_buf text = BUF_INIT(2 * ANSWER_MAX_BYTES - 1);
+	struct json_writer w = JSON_LINE_INIT(&text);
+	struct err e = ERR_INIT;
+
+	begin_answer(&w, "refused");
+	json_key(&w, "lines");
+	json_begin_array(&w);
+	if (add_refusals(s, &w, &e) < 0) {
+		refuse_message(s, request, e.text);
+		return;
+	}
+	json_end_array(&w);
+	json_end_object(&w);
+	send_answer(s, request->id, &text);
 }
 
 /* ---- All ------------------------------------------------------------------------------------- */
@@ -455,6 +520,8 @@ void requests_take(void *user, const struct inside_request *request)
 		refuse_message(s, request, "this is another run");
 	else if (request->kind == INSIDE_ESCALATE)
 		escalations_take(s, request);
+	else if (request->kind == INSIDE_REFUSED)
+		say_refused(s, request);
 	else if (request->kind == INSIDE_HELLO)
 		say_hello(s, request->id);
 	else

@@ -17,6 +17,7 @@ struct requests {
 	uint64_t suggested;	    /* how often it was looked for what would allow something */
 	uint64_t minute_began_ms;   /* of the count that follows */
 	uint64_t asked_this_minute; /* of the broker */
+	size_t refused_given;	    /* of the denials: those that a process inside was told of */
 	struct requested {
 		uint64_t id;  /* 0: free */
 		uint64_t ask; /* the broker's; 0: not known yet */

@@ -25,6 +25,7 @@ enum {
 	OVERDUE_MS = 1000,  /* after that, PID 1 ends the sandbox itself */
 	TOLD_AT_ONCE = 10,  /* denials, in TELLING_MS */
 	TELLING_MS = 10 * 1000,
+	TOLD_MAX_BYTES = 64 << 10, /* what comes later is told, and not kept */
 	EXTENSION_STEP_MS =
 		50, /* how often it is looked whether a limit that was extended is over */
 };
@@ -354,6 +355,9 @@ static void tell_model(struct session *s, struct denial *denial)
 	denial_add_advice(&line, &in, denial);
 	if (line.failed == ERR_OK)
 		s->in.warn(s->in.user, buf_str(&line));
+	buf_add_char(&line, '\n');
+	if (line.failed == ERR_OK && s->told.len + line.len <= TOLD_MAX_BYTES)
+		buf_add(&s->told, buf_str(&line));
 	denial->is_told = true;
 }
 
@@ -388,6 +392,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 			       .in = *in,
 			       .state = RUN_STARTS,
 			       .loop = LOOP_NONE,
+			       .told = BUF_INIT(TOLD_MAX_BYTES),
 			       .terminal = TERMINAL_NONE,
 			       .goes_on = { .due = go_on, .user = s },
 			       .clock = { .due = clock_is_due, .user = s } };
@@ -616,6 +621,7 @@ void session_done(struct session *s)
 		buf_done(&s->outcome.captured[i].bytes);
 	approvals_done(s);
 	denials_done(&s->outcome.denials);
+	buf_done(&s->told);
 	traffic_done(&s->outcome.traffic);
 }
 

@@ -54,6 +54,7 @@ struct session {
 	bool has_warned_of_tty;
 	bool tells; /* of each denial at once, for a model */
 	uint64_t telling_since_ms, told_count;
+	struct buf told;    /* the lines, for refused_keep() */
 	struct err failure; /* what ended the session early; .code ERR_OK: nothing did */
 };
 

@@ -428,6 +428,9 @@ struct advice_context {
 /* As a JSON string of visible characters, at most ADVICE_NAME_BYTES of it. */
 void advice_add_name(struct buf *out, struct str name) NONNULL;
 
+/* Whether the user could allow it. */
+bool denial_can_be_allowed(const struct advice_context *in, const struct denial *denial) NONNULL;
+
 /*
  * "what was refused, why; whom to ask": one line. SECURITY: of what the policy denies it has neither the
  * rule nor the path, but only what the program wrote.

@@ -52,7 +52,7 @@ class World(check_agents.World):
         model = scripted_model.start(list(commands))
         base = f"http://127.0.0.1:{model.server_address[1]}"
         if "claude" in Path(start).name:
-            words, env = ["-p", "go", "--allowedTools", "Bash"], {
+            words, env = ["-p", "go", "--allowedTools", "Bash,Read"], {
                 "ANTHROPIC_BASE_URL": base, "ANTHROPIC_API_KEY": "none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
                 "DISABLE_AUTOUPDATER": "1"}
         else:
@@ -62,6 +62,7 @@ class World(check_agents.World):
             words, env = ["run", "go"], {"OPENCODE_DISABLE_MODELS_FETCH": "1"}
         status, out = self.call(start, *words, env=env)
         model.shutdown()
+        self.transcript = json.dumps(model.transcript, ensure_ascii=False)
         told = [block["content"] for message in model.transcript if isinstance(message["content"], list)
                 for block in message["content"] if block["type"] == "tool_result"]
         assert status == 0 and len(told) >= len(commands), f"status {status}, {len(told)} commands run: {out[-2000:]}"
@@ -93,6 +94,24 @@ def claude_runs_its_commands_inside(w):
     w.outside.unlink()
     w.setup("claude", "--undo", "--yes")
     assert not w.launcher("claude").exists() and not (w.home / ".config/cordon").exists()
+
+
+def claude_is_told_what_was_refused_and_its_files_are_judged(w):
+    """By the hooks of the launcher, in the next message to the model; and as it is, Claude reads the file."""
+    assert w.setup("claude", "--yes")["covered"]
+    secret = w.home / ".ssh/id_test"
+    w.write(secret, "the secret")
+    w.write(w.project / "plain", "not secret")
+    w.give()
+    steps = [f"touch {w.outside}; true", ("Read", {"file_path": str(secret)}), ("Read", {"file_path": str(w.project / "plain")})]
+    told = w.run(w.launcher("claude"), *steps)
+    assert "Cordon refused to commands of this session:" in w.transcript, w.transcript
+    assert "ask the user to allow writes to" in w.transcript, w.transcript
+    assert "the policy denies it" in told[1] and "the secret" not in w.transcript and "not secret" in told[2], told
+    told = w.run(w.agents / "claude", *steps)
+    assert "the secret" in told[1] and "Cordon" not in w.transcript, told
+    w.outside.unlink()
+    w.setup("claude", "--undo", "--yes")
 
 
 def what_is_planted_does_not_get_claude_out_in_the_next_session(w):
@@ -163,7 +182,8 @@ def codex_has_no_shell_but_that_of_cordon(w):
     assert w.setup("codex", "--yes")["covered"]
 
 
-CASES = (claude_runs_its_commands_inside, what_is_planted_does_not_get_claude_out_in_the_next_session,
+CASES = (claude_runs_its_commands_inside, claude_is_told_what_was_refused_and_its_files_are_judged,
+         what_is_planted_does_not_get_claude_out_in_the_next_session,
          settings_that_claude_ignores_are_found, opencode_runs_its_commands_inside, codex_has_no_shell_but_that_of_cordon)
 
 

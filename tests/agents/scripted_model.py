@@ -56,8 +56,11 @@ class Answer(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(text)
         elif shell and done < len(self.server.commands):
-            wanted = json.dumps({"command": self.server.commands[done], "description": "a step"})
-            self.stream({"type": "tool_use", "id": f"toolu_{done}", "name": shell, "input": {}},
+            step = self.server.commands[done]
+            # A step is a command line, or (tool, input).
+            name, wanted = step if isinstance(step, tuple) else (shell, {"command": step, "description": "a step"})
+            wanted = json.dumps(wanted)
+            self.stream({"type": "tool_use", "id": f"toolu_{done}", "name": name, "input": {}},
                         {"type": "input_json_delta", "partial_json": wanted}, "tool_use")
         else:
             self.server.transcript = asked.get("messages", [])

@@ -70,14 +70,15 @@ static int take_base64(struct arena *a, const struct json *value, struct str *ou
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-enum message_type { TYPE_HELLO, TYPE_REQUEST, TYPE_ESCALATE, TYPE_SIGNAL };
+enum message_type { TYPE_HELLO, TYPE_REQUEST, TYPE_ESCALATE, TYPE_SIGNAL, TYPE_REFUSED };
 
 static int find_type(const struct json *message, enum message_type *out, struct err *e)
 {
 	static const char *const types[] = { [TYPE_HELLO] = "hello",
 					     [TYPE_REQUEST] = "request",
 					     [TYPE_ESCALATE] = "escalate",
-					     [TYPE_SIGNAL] = "signal" };
+					     [TYPE_SIGNAL] = "signal",
+					     [TYPE_REFUSED] = "refused" };
 	const struct json *type = json_find(message, "type");
 
 	for (size_t i = 0; type && type->type == JSON_STRING && i < COUNT_OF(types); i++) {
@@ -211,6 +212,8 @@ int inside_parse(struct arena *a, struct str text, struct inside_message *out, s
 		return refuse(e, "there is no such signal");
 	if (type == TYPE_ESCALATE || type == TYPE_SIGNAL)
 		read.kind = type == TYPE_SIGNAL ? INSIDE_SIGNAL : INSIDE_ESCALATE;
+	if (type == TYPE_REFUSED)
+		read.kind = INSIDE_REFUSED;
 	*out = read;
 	return 0;
 }

@@ -104,6 +104,76 @@ pid_t os_parent_of(pid_t pid)
 	return read_stat(pid, &state, &parent) ? parent : 0;
 }
 
+/* Its name, its parent and when it began, in ticks since the boot. */
+static bool read_start(pid_t pid, char name[32], pid_t *parent, unsigned long long *start)
+{
+	enum { FIELDS_TO_START = 18 }; /* from that of the parent on */
+	char path[64], text[1024], *from, *at;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (os_read_small(path, text, sizeof(text)) < 0)
+		return false;
+	from = strchr(text, '(');
+	at = strrchr(text, ')');
+	if (!from || !at || at < from || strlen(at) <= 4)
+		return false;
+	(void)snprintf(name, 32, "%.*s", (int)(at - from - 1), from + 1);
+	at += 4;
+	*parent = (pid_t)strtol(at, NULL, 10);
+	for (int i = 0; at && i < FIELDS_TO_START; i++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	*start = at ? strtoull(at, NULL, 10) : 0;
+	return at != NULL;
+}
+
+static bool starts_others(const char *name)
+{
+	static const char *const names[] = { "sh",  "bash", "dash",   "ash",	  "ksh",
+					     "zsh", "fish", "cordon", "cordon-sh" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+bool os_find_starter(char out[OS_STARTER_BYTES])
+{
+	enum { MOST = 16 };
+	unsigned long long start;
+	pid_t pid = getppid(), parent;
+	char name[32];
+
+	for (int i = 0; i < MOST && pid > 0; i++, pid = parent) {
+		if (!read_start(pid, name, &parent, &start))
+			return false;
+		if (starts_others(name))
+			continue;
+		(void)snprintf(out, OS_STARTER_BYTES, "%d-%llu", (int)pid, start);
+		return true;
+	}
+	return false;
+}
+
+bool os_starter_is_there(struct str starter)
+{
+	char text[OS_STARTER_BYTES], name[32], *end;
+	unsigned long long start, is;
+	pid_t pid, parent;
+
+	if (starter.len >= sizeof(text))
+		return false;
+	memcpy(text, starter.p, starter.len);
+	text[starter.len] = '\0';
+	pid = (pid_t)strtol(text, &end, 10);
+	if (pid <= 0 || *end != '-')
+		return false;
+	start = strtoull(end + 1, &end, 10);
+	return *end == '\0' && read_start(pid, name, &parent, &is) && is == start;
+}
+
 bool os_all_sleep(pid_t pid, int depth)
 {
 	char path[64], text[512], state, *at = text, *end;
