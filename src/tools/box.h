@@ -2,7 +2,8 @@
 /*
  * The inside of a toolbox:
  *
- *	toolbox.c	calls, from the arguments to the answer; the projects
+ *	toolbox.c	calls, from the arguments to the answer
+ *	project.c	the projects
  *	line.c		the worker of a project, and the messages to it
  *	command.c	execute_command
  *	asking.c	what is refused and may be granted
@@ -109,6 +110,11 @@ void box_begin(struct toolbox_call *call) NONNULL;
 /* For cordon://denials: `path` is what the call named, or what its command was refused. */
 void box_keep_denial(const struct toolbox_call *call, struct str path, struct str rule) NONNULL;
 void box_log(const struct toolbox *box, const char *fmt, ...) PRINTF_LIKE(2, 3) NONNULL;
+/* The member of that name; "": there is none, or it is no string. */
+struct str box_text(const struct json *object, const char *name) NONNULL;
+
+/* ---- project.c ------------------------------------------------------------------------------- */
+
 struct tool_project *box_project_of(struct toolbox *box, struct str path) NONNULL;
 /* NULL and `e`: it can't be opened. */
 struct tool_project *box_open_project(struct toolbox *box, struct str path, bool is_read_only,
@@ -124,6 +130,12 @@ int box_print_sandbox(struct arena *a, const struct tool_project *p, const char 
 		      struct str *out, struct err *e) MUST_CHECK NONNULL;
 /* After a grant or its end: workers are started again with what is granted now. */
 void box_policy_changed(struct toolbox *box) NONNULL;
+void box_find_digest(struct toolbox *box) NONNULL;
+/* SECURITY: the workspace was opened by its inode; what has its name now may be somebody else's. */
+bool box_project_is_there(const struct tool_project *p) NONNULL;
+void box_free_projects(struct toolbox *box) NONNULL;
+/* The tool open_project. */
+void box_take_project(struct toolbox_call *call) NONNULL;
 
 /* ---- line.c ----------------------------------------------------------------------------------- */
 

@@ -18,13 +18,6 @@ enum {
 	DENIALS_TOLD = 10, /* in the text */
 };
 
-static struct str find_text(const struct json *object, const char *name)
-{
-	const struct json *value = json_find(object, name);
-
-	return value && value->type == JSON_STRING ? value->string : STR_EMPTY;
-}
-
 /* ---- Output --------------------------------------------------------------------------------------- */
 
 /* Whole characters, and U+FFFD for what is none: JSON has nothing else for it. */
@@ -282,7 +275,7 @@ static bool is_denied(struct toolbox *box, struct str path)
  */
 static bool find_directory(struct toolbox_call *call, struct str *out)
 {
-	struct str named = find_text(call->arguments, "cwd"), plain;
+	struct str named = box_text(call->arguments, "cwd"), plain;
 	struct toolbox *box = call->box;
 	struct err ignored = ERR_INIT;
 

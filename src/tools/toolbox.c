@@ -5,15 +5,12 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "base/sha256.h"
 #include "base/utf8.h"
-#include "os/os.h"
 #include "tools/box.h"
 #include "tools/check.h"
 
 enum {
 	BOX_MAX_BYTES = 256 << 20,
-	PROJECT_MAX_BYTES = 64 << 20,
 	CALL_ARENA_BYTES = 128 << 20,
 	MESSAGE_BYTES = 4096,
 };
@@ -32,242 +29,6 @@ void box_log(const struct toolbox *box, const char *fmt, ...)
 	utf8_add_shown(&shown, str_of(text));
 	if (shown.failed == ERR_OK && shown.p)
 		box->options.log(box->options.user, shown.p);
-}
-
-/* ---- Projects ------------------------------------------------------------------------------------ */
-
-static int find_identity(struct tool_project *p, struct err *e)
-{
-	struct os_file file;
-
-	if (os_look(p->path, &file, e) < 0)
-		return err_result(e);
-	if (file.type != OS_DIR)
-		return FAIL(e, ERR_NOTFOUND, "the project is no directory");
-	p->device = file.device;
-	p->inode = file.inode;
-	return 0;
-}
-
-/* SECURITY: the workspace was opened by its inode; what has its name now may be somebody else's. */
-static bool is_still_there(const struct tool_project *p)
-{
-	struct err ignored = ERR_INIT;
-	struct os_file file;
-
-	return os_look(p->path, &file, &ignored) == 0 && file.type == OS_DIR &&
-	       file.device == p->device && file.inode == p->inode;
-}
-
-static void project_free(struct tool_project *p)
-{
-	line_end(p);
-	cordon_policy_free(p->policy);
-	arena_done(&p->arena);
-	mem_free(p);
-}
-
-static void tell_warning(void *user, const char *text)
-{
-	const struct tool_project *p = user;
-
-	box_log(p->box, "%s", text);
-}
-
-cordon_policy *box_load(const struct tool_project *p, struct str directory, struct err *e)
-{
-	const struct tool_project *first = p->box->projects;
-	struct cordon_load_options load = p->asked.load;
-	struct run_needs needs = { .asks = true };
-
-	if (directory.len) {
-		load.directory = directory.p;
-		load.workspace = first ? first->policy->workspace.path.p : load.workspace;
-	}
-	/* SECURITY: what is denied or protected in the first one's workspace stays so. */
-	if (first && first != p) {
-		needs.root = p->path;
-		needs.root_is_read_only = p->is_read_only;
-	}
-	return load_new(&load, &needs, e);
-}
-
-static int add_read_only(struct tool_project *p, struct str root, struct err *e)
-{
-	const char *const *name = p->box->options.read_only;
-	struct cordon_load_options *load = &p->asked.load;
-
-	for (; *name; name++) {
-		const char **list =
-			arena_array(&p->arena, load->add_read_count + 1, sizeof(*list), e);
-		struct str path;
-
-		if (!list || path_plain(&p->arena, root, str_of(*name), &path, e) < 0)
-			return err_result(e);
-		if (!path_is_under(path, root) || path.len == root.len)
-			return FAIL(e, ERR_ARGUMENT,
-				    "read_only has '%s', which is not below a project", *name);
-		for (uint64_t i = 0; i < load->add_read_count; i++)
-			list[i] = load->add_read[i];
-		list[load->add_read_count++] = path.p;
-		load->add_read = list;
-	}
-	return 0;
-}
-
-/*
- * In the policy, so that commands are held as well. The profile may open the directories of other projects:
- * those that are known now are protected in this one too.
- */
-static int protect(struct tool_project *p, struct str path, struct err *e)
-{
-	const struct toolbox_options *options = &p->box->options;
-	const char *named = p->asked.load.directory;
-	struct str root = path;
-
-	if (!options->read_only)
-		return 0;
-	for (const struct tool_project *q = p->box->projects; q; q = q->next)
-		if (add_read_only(p, q->path, e) < 0)
-			return err_result(e);
-	if (!root.len && (named ? os_canonical_directory(&p->arena, str_of(named), &root, e)
-				: os_working_directory(&p->arena, &root, e)) < 0)
-		return err_result(e);
-	if (add_read_only(p, root, e) < 0)
-		return err_result(e);
-	for (size_t i = 0; options->roots && options->roots[i]; i++)
-		if (os_canonical_directory(&p->arena, str_of(options->roots[i]), &root, e) < 0 ||
-		    add_read_only(p, root, e) < 0)
-			return err_result(e);
-	return 0;
-}
-
-/* The first has the directory of the options, whatever its workspace is. */
-static int load_project(struct tool_project *p, struct str path, struct err *e)
-{
-	const struct toolbox *box = p->box;
-	static const char *const command[] = { "cordon-tools", NULL };
-	struct cordon_run_options run = box->run;
-
-	run.command = command;
-	run.load = &box->load;
-	run.ask_timeout_ms = 0; /* nobody asks the worker */
-	if (asked_read(NULL, &run, &p->asked, e) < 0 ||
-	    asked_add_features(&p->arena, &p->asked, e) < 0)
-		return err_result(e);
-	p->asked.run.enable = p->asked.run.disable = NULL;
-	p->asked.load.on_warning = tell_warning;
-	p->asked.load.user = p;
-	p->asked.run.load = &p->asked.load;
-	p->path = path;
-	if (protect(p, path, e) < 0)
-		return err_result(e);
-	p->policy = box_load(p, path, e);
-	if (!p->policy)
-		return err_result(e);
-	p->asked.run.policy = p->policy;
-	return arena_copy(&p->arena, p->policy->plan_inputs.places.cwd, &p->path, e) < 0
-		       ? err_result(e)
-		       : find_identity(p, e);
-}
-
-struct tool_project *box_open_project(struct toolbox *box, struct str path, bool is_read_only,
-				      struct err *e)
-{
-	struct tool_project *p = mem_new(sizeof(*p), e);
-	struct tool_project **last = &box->projects;
-	struct str copy;
-
-	if (!p)
-		return NULL;
-	*p = (struct tool_project){ .box = box,
-				    .arena = ARENA_INIT(PROJECT_MAX_BYTES),
-				    .is_read_only = is_read_only };
-	if (arena_copy(&p->arena, path, &copy, e) < 0 || load_project(p, copy, e) < 0) {
-		project_free(p);
-		return NULL;
-	}
-	while (*last)
-		last = &(*last)->next;
-	*last = p;
-	return p;
-}
-
-/* What runs there goes on under the policy that it has. */
-static int open_for_writing(struct tool_project *p, struct err *e)
-{
-	cordon_policy *policy;
-
-	p->is_read_only = false;
-	policy = box_load(p, p->path, e);
-	if (!policy) {
-		p->is_read_only = true;
-		return err_result(e);
-	}
-	line_end(p);
-	cordon_policy_free(p->policy);
-	p->policy = policy;
-	p->asked.run.policy = policy;
-	return 0;
-}
-
-/* The deepest whose root the path lies in; else the first: the policy decides, not the root. */
-struct tool_project *box_project_of(struct toolbox *box, struct str path)
-{
-	struct tool_project *best = box->projects;
-	size_t depth = 0;
-
-	if (!path.len || path.p[0] != '/')
-		return best;
-	for (struct tool_project *p = box->projects; p; p = p->next)
-		if (path_is_under(path, p->path) && p->path.len > depth) {
-			best = p;
-			depth = p->path.len;
-		}
-	return best;
-}
-
-int box_print_sandbox(struct arena *a, const struct tool_project *p, const char *backend,
-		      struct str *out, struct err *e)
-{
-	scoped_buf text = BUF_INIT(64 << 10);
-	struct json_writer w = JSON_LINE_INIT(&text);
-
-	json_begin_object(&w);
-	json_key(&w, "backend");
-	json_add_text(&w, backend);
-	json_key(&w, "enforced");
-	json_add_bool(&w, strcmp(backend, "none") != 0);
-	json_key(&w, "profile");
-	json_add_str(&w, p->policy->policy->profile->name);
-	json_end_object(&w);
-	return buf_check(&text, e) < 0 ? err_result(e) : arena_copy(a, buf_str(&text), out, e);
-}
-
-static void find_digest(struct toolbox *box)
-{
-	scoped_buf text = BUF_INIT((size_t)2 * SCOPE_MAX_BYTES);
-
-	for (const struct tool_project *p = box->projects; p; p = p->next) {
-		const struct cordon_policy *policy = line_policy(p);
-		const struct scope scope = { .plan = policy ? policy->plan : p->policy->plan,
-					     .home = STR_EMPTY,
-					     .private_tmp = { STR_EMPTY, STR_EMPTY },
-					     .sandbox = STR_EMPTY };
-
-		buf_add(&text, p->path);
-		scope_print(&text, &scope);
-	}
-	for (size_t i = 0; i < box->grants.count; i++)
-		buf_add(&text, box->grants.items[i].grant.subject);
-	sha256_hex(buf_str(&text), box->digest);
-}
-
-void box_policy_changed(struct toolbox *box)
-{
-	for (struct tool_project *p = box->projects; p; p = p->next)
-		line_end(p);
-	find_digest(box);
 }
 
 /* ---- Answers --------------------------------------------------------------------------------------- */
@@ -290,7 +51,7 @@ static void free_call(struct toolbox_call *call)
 	mem_free(call);
 }
 
-static struct str find_text(const struct json *object, const char *name)
+struct str box_text(const struct json *object, const char *name)
 {
 	const struct json *value = json_find(object, name);
 
@@ -337,12 +98,12 @@ static void count(struct toolbox_call *call, const struct tool_result *result)
 	}
 	parsed = json_parse(&call->arena, result->structured, &ignored);
 	error = parsed ? json_find(parsed, "error") : NULL;
-	if (!error || !str_is(find_text(error, "kind"), "violation")) {
+	if (!error || !str_is(box_text(error, "kind"), "violation")) {
 		c->misses++;
 		return;
 	}
 	c->denials++;
-	box_keep_denial(call, find_text(call->arguments, "path"), find_text(error, "rule"));
+	box_keep_denial(call, box_text(call->arguments, "path"), box_text(error, "rule"));
 }
 
 void box_finish(struct toolbox_call *call, const struct tool_result *result)
@@ -398,132 +159,15 @@ void box_take(struct toolbox_call *call, const struct tool_result *result)
 	parsed = json_parse(&call->arena, result->structured, &ignored);
 	error = parsed ? json_find(parsed, "error") : NULL;
 	needs = error ? json_find(error, "needs") : NULL;
-	path = needs ? find_text(needs, "path") : STR_EMPTY;
+	path = needs ? box_text(needs, "path") : STR_EMPTY;
 	/* SECURITY: the worker names it; a person is asked about nothing that has dots in it. */
 	if (!path.len || path_plain(&call->arena, STR("/"), path, &plain, &ignored) < 0 ||
-	    !str_eq(path, plain) || !str_is(find_text(needs, "capability"), "write") ||
+	    !str_eq(path, plain) || !str_is(box_text(needs, "capability"), "write") ||
 	    keep_result(call, result, &ignored) < 0 || !asking_begin(call, path))
 		box_finish(call, result);
 }
 
-/* ---- open_project ------------------------------------------------------------------------------------ */
-
-static void answer_project(struct toolbox_call *call, const struct tool_project *p)
-{
-	const struct scope none = { .sandbox = STR_EMPTY, .home = STR_EMPTY };
-	struct tool_result result;
-	struct err e = ERR_INIT;
-	struct call made;
-	struct json_writer *w = &made.json;
-	int r;
-
-	call_init(&made, &call->arena, &none, call->arguments);
-	json_key(w, "path");
-	json_add_str(w, p->path);
-	json_key(w, "access");
-	json_add_text(w, p->is_read_only ? "read" : "write");
-	json_key(w, "roots");
-	json_begin_array(w);
-	for (const struct tool_project *q = call->box->projects; q; q = q->next) {
-		json_begin_object(w);
-		json_key(w, "path");
-		json_add_str(w, q->path);
-		json_key(w, "access");
-		json_add_text(w, q->is_read_only ? "read" : "write");
-		json_end_object(w);
-	}
-	json_end_array(w);
-	utf8_add_shown(&made.text, p->path);
-	buf_printf(&made.text, ": opened, to %s", p->is_read_only ? "read" : "read and write");
-	r = call_finish(&made, 0, &result, &e);
-	if (r < 0)
-		box_refuse(call, REFUSAL_CONFLICT, "%s", e.text);
-	else
-		box_finish(call, &result);
-	call_done(&made);
-}
-
-static struct tool_project *find_project(struct toolbox *box, struct str path)
-{
-	for (struct tool_project *p = box->projects; p; p = p->next)
-		if (str_eq(p->path, path))
-			return p;
-	return NULL;
-}
-
-static bool is_granted(const struct toolbox *box, struct str path)
-{
-	const struct grant wanted = { .kind = ASK_WRITE, .subject = path, .is_dir = true };
-
-	for (size_t i = 0; i < box->grants.count; i++)
-		if (grant_covers(&box->grants.items[i].grant, &wanted))
-			return true;
-	return false;
-}
-
-static void refuse_project(struct toolbox_call *call, struct str path, enum access wanted)
-{
-	const struct scope scope = { .plan = call->box->projects->policy->plan,
-				     .sandbox = STR_EMPTY,
-				     .home = STR_EMPTY,
-				     .private_tmp = { STR_EMPTY, STR_EMPTY } };
-	struct tool_result result;
-	struct err e = ERR_INIT;
-	struct call made;
-
-	call_init(&made, &call->arena, &scope, call->arguments);
-	made.tool = call->request.tool->name;
-	if (call_finish(&made, call_violates(&made, path, wanted, &e), &result, &e) < 0)
-		box_refuse(call, REFUSAL_CONFLICT, "%s", e.text);
-	else
-		box_take(call, &result);
-	call_done(&made);
-}
-
-/* SECURITY: opened for writing only where the policy allows it anyway, or somebody has granted it. */
-static void open_project(struct toolbox_call *call)
-{
-	struct toolbox *box = call->box;
-	struct str named = find_text(call->arguments, "path"), path, plain;
-	bool writes = str_is(find_text(call->arguments, "access"), "write");
-	enum access wanted = writes ? ACCESS_WRITE : ACCESS_READ;
-	struct err e = ERR_INIT;
-	struct tool_project *p;
-
-	if (str_has_nul(named) ||
-	    path_plain(&call->arena, box->projects->path, named, &plain, &e) < 0) {
-		box_refuse(call, REFUSAL_INVALID, "that is no path");
-		return;
-	}
-	/* Before it is known whether it exists: a denied path says nothing of that. */
-	if (plan_resolve(box->projects->policy->plan, plain).access == ACCESS_DENY) {
-		refuse_project(call, plain, wanted);
-		return;
-	}
-	/* Nor does one that a link leads to. */
-	if (os_canonical_directory(&call->arena, plain, &path, &e) < 0 ||
-	    plan_resolve(box->projects->policy->plan, path).access == ACCESS_DENY) {
-		box_refuse(call, REFUSAL_NOT_FOUND, "there is no such directory");
-		return;
-	}
-	p = find_project(box, path);
-	if (!(p && (!writes || !p->is_read_only)) &&
-	    plan_resolve(box->projects->policy->plan, path).access < wanted &&
-	    !is_granted(box, path)) {
-		refuse_project(call, path, wanted);
-		return;
-	}
-	if (!p)
-		p = box_open_project(box, path, !writes, &e);
-	else if (writes && p->is_read_only && open_for_writing(p, &e) < 0)
-		p = NULL;
-	if (!p) {
-		box_refuse(call, REFUSAL_VIOLATION, "it can't be opened as a project: %s", e.text);
-		return;
-	}
-	box_policy_changed(box);
-	answer_project(call, p);
-}
+/* ---- Calls -------------------------------------------------------------------------------------------- */
 
 /* The project of a patch is that of the first absolute path in it. */
 static struct str find_patched(struct str patch)
@@ -545,12 +189,10 @@ static struct str find_patched(struct str patch)
 static struct str find_place(const struct toolbox_call *call)
 {
 	if (call->request.tool->id == TOOL_APPLY_PATCH)
-		return find_patched(find_text(call->arguments, "patch"));
-	return find_text(call->arguments,
-			 call->request.tool->access == TOOL_EXECUTES ? "cwd" : "path");
+		return find_patched(box_text(call->arguments, "patch"));
+	return box_text(call->arguments,
+			call->request.tool->access == TOOL_EXECUTES ? "cwd" : "path");
 }
-
-/* ---- Calls -------------------------------------------------------------------------------------------- */
 
 static void begin_worker(struct toolbox_call *call)
 {
@@ -571,11 +213,11 @@ void box_begin(struct toolbox_call *call)
 	}
 	asking_look(call->box);
 	if (tool->access == TOOL_OPENS) {
-		open_project(call);
+		box_take_project(call);
 		return;
 	}
 	call->project = box_project_of(call->box, find_place(call));
-	if (!is_still_there(call->project)) {
+	if (!box_project_is_there(call->project)) {
 		box_refuse(call, REFUSAL_CONFLICT,
 			   "'%.*s' is not the directory any more that was opened as a project",
 			   STR_ARG(call->project->path));
@@ -706,7 +348,7 @@ static int open_session(struct toolbox *box, struct err *e)
 		box->run.ask_timeout_ms = box->options.ask_timeout_ms;
 	if (!box_open_project(box, STR_EMPTY, false, e) || asking_init(box, e) < 0)
 		return err_result(e);
-	find_digest(box);
+	box_find_digest(box);
 	return open_roots(box, e);
 }
 
@@ -736,60 +378,8 @@ void toolbox_free(struct toolbox *box)
 	while (box->calls)
 		toolbox_cancel(box->calls);
 	asking_done(box);
-	while (box->projects) {
-		struct tool_project *p = box->projects;
-
-		box->projects = p->next;
-		project_free(p);
-	}
+	box_free_projects(box);
 	loop_drop_timer(box->loop, &box->later);
 	arena_done(&box->arena);
 	mem_free(box);
-}
-
-int toolbox_add_root(struct toolbox *box, const char *path, struct err *e)
-{
-	const struct plan *plan = box->projects->policy->plan;
-	scoped_arena a = ARENA_INIT(1 << 20);
-	struct str plain, found;
-	enum access access;
-
-	if (path_plain(&a, box->projects->path, str_of(path), &plain, e) < 0 ||
-	    os_canonical_directory(&a, plain, &found, e) < 0)
-		return err_result(e);
-	access = plan_resolve(plan, found).access;
-	if (access == ACCESS_DENY)
-		return 1;
-	if (!find_project(box, found) && !box_open_project(box, found, access < ACCESS_WRITE, e))
-		return err_result(e);
-	find_digest(box);
-	return 0;
-}
-
-const cordon_policy *toolbox_policy(struct toolbox *box, struct str path)
-{
-	return box_project_of(box, path)->policy;
-}
-
-size_t toolbox_root_count(const struct toolbox *box)
-{
-	size_t n = 0;
-
-	for (const struct tool_project *p = box->projects; p; p = p->next)
-		n++;
-	return n;
-}
-
-struct str toolbox_root(const struct toolbox *box, size_t i)
-{
-	const struct tool_project *p = box->projects;
-
-	while (p && i--)
-		p = p->next;
-	return p ? p->path : STR_EMPTY;
-}
-
-const char *toolbox_digest(const struct toolbox *box)
-{
-	return box->digest;
 }
