@@ -98,6 +98,7 @@ struct ask {
 	struct str reason;		     /* what the command says; "" */
 	struct offer offers[ASK_MAX_OFFERS]; /* narrowest first */
 	size_t offer_count;
+	bool is_alone; /* never asked together with an equal request */
 };
 
 struct answer {

@@ -369,6 +369,12 @@ static bool add_question(struct broker *b, struct kept *first)
 	return true;
 }
 
+static bool joins(const struct ask *first, const struct ask *ask)
+{
+	return !first->is_alone && !ask->is_alone && ask_is_same(first, ask) &&
+	       lasting_scopes(first) == lasting_scopes(ask);
+}
+
 /* Joins an equal question, or makes a new one. */
 static bool enqueue(struct broker *b, const struct ask *ask)
 {
@@ -380,8 +386,7 @@ static bool enqueue(struct broker *b, const struct ask *ask)
 	k = history_keep(&b->history, ask, STR_EMPTY);
 	if (!k)
 		return false;
-	while (q && !(ask_is_same(&q->waiters->ask, ask) &&
-		      lasting_scopes(&q->waiters->ask) == lasting_scopes(ask)))
+	while (q && !joins(&q->waiters->ask, ask))
 		q = q->next;
 	if (q) {
 		add_waiter(b, q, k);

@@ -13,7 +13,8 @@
  *
  * Equal requests (same kind and offers) that wait at the same time are asked once, with the words of
  * the first. `once` is an answer for that one alone: the others are then asked about again. What is
- * granted for longer, or denied, ends all of them, and a grant also ends the others that it covers.
+ * granted for longer, or denied, ends all of them, and a grant also ends the others that it covers. Not so
+ * where a request is to be asked alone, because the answer may never come.
  *
  * What is kept is bounded: beyond it requests are denied.
  */

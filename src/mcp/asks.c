@@ -138,10 +138,15 @@ void mcp_call_ask(void *user, const struct cordon_ask_request *ask)
 
 	if (!q)
 		deny(call, ask->id, "too many questions were asked");
-	else if (call->to.version < MCP_2026_07_28)
+	else if (!mcp_call_parks(call))
 		send_request(call, q);
 	else if (!call->is_parked && !call->is_busy)
 		park(call);
+}
+
+bool mcp_call_parks(const struct mcp_call *call)
+{
+	return call->to.version >= MCP_2026_07_28;
 }
 
 /* ---- Not asking any more ------------------------------------------------------------------------ */

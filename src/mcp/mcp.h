@@ -96,3 +96,6 @@ void mcp_call_progress(void *call, uint64_t done, uint64_t total, struct str mes
 /* Copies what it needs. The answer is host.answer()'s, perhaps before this returns. */
 void mcp_call_ask(void *call, const struct cordon_ask_request *ask) NONNULL;
 void mcp_call_withdraw(void *call, uint64_t id) NONNULL;
+
+/* Whether its questions leave with an answer: then the client may never come back with theirs. */
+bool mcp_call_parks(const struct mcp_call *call) NONNULL;

@@ -268,6 +268,7 @@ static int start_call(void *user, struct mcp_call *call, const struct tool *tool
 		.progress = mcp_call_progress,
 		.ask = asks ? mcp_call_ask : NULL,
 		.withdraw = mcp_call_withdraw,
+		.asks_alone = mcp_call_parks(call),
 	};
 	struct toolbox_call *started;
 

@@ -251,7 +251,8 @@ static int fill_ask(struct toolbox_call *call, struct str path, struct ask *ask,
 			     .program = str_of(call->request.tool->name),
 			     .cwd = call->box->projects->path,
 			     .origin = verdict.rule->origin,
-			     .reason = STR_EMPTY };
+			     .reason = STR_EMPTY,
+			     .is_alone = call->request.asks_alone };
 	if (buf_check(&words, e) < 0 ||
 	    arena_copy(&call->arena, buf_str(&words), &ask->rule, e) < 0)
 		return err_result(e);

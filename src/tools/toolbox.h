@@ -50,6 +50,8 @@ struct toolbox_request {
 	void (*ask)(void *user, const struct cordon_ask_request *ask);
 	void (*withdraw)(void *user,
 			 uint64_t id); /* nobody waits for that answer any more; or NULL */
+	/* The answer may never come: no other call waits for it, though it would be asked the same. */
+	bool asks_alone;
 };
 
 /* ERR_NOMEM. Whatever else is wrong is a result. */

@@ -247,6 +247,29 @@ TEST(equal_requests_that_wait_are_asked_once)
 	broker_free(b);
 }
 
+TEST(who_is_to_be_asked_alone_shares_no_question_but_every_grant)
+{
+	struct side s;
+	struct broker *b = start(&s, true);
+	struct ask parked = writes(1, "/x/f", "/x");
+	struct ask a = writes(2, "/x/f", "/x");
+	struct ask same = writes(3, "/x/f", "/x");
+	struct ask alone = writes(4, "/x/f", "/x");
+
+	parked.is_alone = alone.is_alone = true;
+	ask(&s, &parked);
+	ask(&s, &a);
+	ask(&s, &same);
+	ask(&s, &alone);
+	CHECK_STR(s.log, "?1 ?2 ?4");
+	decide(&s, 4, allow(SCOPE_ONCE, NULL, false));
+	CHECK_STR(s.log, "?1 ?2 ?4 +4");
+	decide(&s, 2, allow(SCOPE_RUN, NULL, false));
+	CHECK_STR(s.log, "?1 ?2 ?4 +4 +2 +3 w1 +1");
+	CHECK_INT(broker_waiting(b), 0);
+	broker_free(b);
+}
+
 TEST(a_grant_also_answers_the_others_that_it_covers)
 {
 	struct side s;
