@@ -14,6 +14,7 @@
 #include "approve/broker.h"
 #include "audit/audit.h"
 #include "base/buf.h"
+#include "base/sha256.h"
 #include "lib/run.h"
 #include "tools/call.h"
 #include "tools/toolbox.h"
@@ -34,9 +35,8 @@ struct tool_project {
 	bool is_read_only;
 	struct asked asked;
 	cordon_policy *policy;
-	struct scope_root root;
 	struct line *line; /* NULL: not started */
-	uint64_t starts;
+	struct line *old_lines;
 	struct tool_project *next;
 };
 
@@ -74,7 +74,9 @@ struct toolbox {
 	bool cant_log;
 	uint64_t restarts;
 	uint32_t last_call;
-	char digest[72];
+	char digest[SHA256_HEX_BYTES];
+	bool has_digest;
+	uint64_t undigested;
 };
 
 enum call_state { CALL_NEW, CALL_SENT, CALL_ASKS, CALL_RUNS };
@@ -88,6 +90,7 @@ struct toolbox_call {
 	uint32_t number;
 	enum call_state state;
 	struct tool_project *project;
+	struct line *line; /* that has it, if it was sent */
 	bool was_retried, was_asked, was_denied;
 	struct tool_result refused; /* what is answered if it is not granted; in the arena */
 	cordon_run_handle *run;	    /* execute_command */
@@ -130,7 +133,6 @@ int box_print_sandbox(struct arena *a, const struct tool_project *p, const char 
 		      struct str *out, struct err *e) MUST_CHECK NONNULL;
 /* After a grant or its end: workers are started again with what is granted now. */
 void box_policy_changed(struct toolbox *box) NONNULL;
-void box_find_digest(struct toolbox *box) NONNULL;
 /* SECURITY: the workspace was opened by its inode; what has its name now may be somebody else's. */
 bool box_project_is_there(const struct tool_project *p) NONNULL;
 void box_free_projects(struct toolbox *box) NONNULL;
@@ -142,7 +144,12 @@ void box_take_project(struct toolbox_call *call) NONNULL;
 /* Starts the worker if there is none, and sends the call. -ERR_*: why there is none. */
 int line_send(struct toolbox_call *call, struct err *e) MUST_CHECK NONNULL;
 void line_cancel(struct toolbox_call *call) NONNULL;
+/* Another one takes its place, and the calls that only read; the edits that it has begun are its last. */
 void line_end(struct tool_project *project) NONNULL;
+/* At once; no call waits. */
+void line_free_all(struct tool_project *project) NONNULL;
+/* The session has other projects now: the worker is told, and goes on. */
+void line_tell_roots(struct tool_project *project) NONNULL;
 /* The plan that the worker enforces; NULL without one. */
 const struct cordon_policy *line_policy(const struct tool_project *project) NONNULL;
 

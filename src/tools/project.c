@@ -35,7 +35,7 @@ bool box_project_is_there(const struct tool_project *p)
 
 static void project_free(struct tool_project *p)
 {
-	line_end(p);
+	line_free_all(p);
 	cordon_policy_free(p->policy);
 	arena_done(&p->arena);
 	mem_free(p);
@@ -158,10 +158,14 @@ static int load_project(struct tool_project *p, struct str path, struct err *e)
 struct tool_project *box_open_project(struct toolbox *box, struct str path, bool is_read_only,
 				      struct err *e)
 {
-	struct tool_project *p = mem_new(sizeof(*p), e);
-	struct tool_project **last = &box->projects;
+	struct tool_project **last = &box->projects, *p;
 	struct str copy;
 
+	if (toolbox_root_count(box) == SCOPE_MAX_ROOTS) {
+		(void)FAIL(e, ERR_LIMIT, "a session has at most %d projects", SCOPE_MAX_ROOTS);
+		return NULL;
+	}
+	p = mem_new(sizeof(*p), e);
 	if (!p)
 		return NULL;
 	*p = (struct tool_project){ .box = box,
@@ -228,30 +232,59 @@ int box_print_sandbox(struct arena *a, const struct tool_project *p, const char 
 	return buf_check(&text, e) < 0 ? err_result(e) : arena_copy(a, buf_str(&text), out, e);
 }
 
-void box_find_digest(struct toolbox *box)
+/* ---- What all of them allow ---------------------------------------------------------------------------- */
+
+/* SECURITY: what can't be hashed is never the same again, so that what was asked about it is asked anew. */
+static void add_digest(struct toolbox *box, const struct tool_project *p, struct buf *out)
 {
-	scoped_buf text = BUF_INIT((size_t)2 * SCOPE_MAX_BYTES);
+	const struct cordon_policy *policy = line_policy(p);
+	const struct scope scope = { .plan = policy ? policy->plan : p->policy->plan,
+				     .home = STR_EMPTY,
+				     .private_tmp = { STR_EMPTY, STR_EMPTY },
+				     .sandbox = STR_EMPTY };
+	scoped_buf text = BUF_INIT(SCOPE_MAX_BYTES);
+	char hex[SHA256_HEX_BYTES];
 
-	for (const struct tool_project *p = box->projects; p; p = p->next) {
-		const struct cordon_policy *policy = line_policy(p);
-		const struct scope scope = { .plan = policy ? policy->plan : p->policy->plan,
-					     .home = STR_EMPTY,
-					     .private_tmp = { STR_EMPTY, STR_EMPTY },
-					     .sandbox = STR_EMPTY };
+	buf_add(&text, p->path);
+	scope_print(&text, &scope);
+	sha256_hex(buf_str(&text), hex);
+	buf_add_text(out, hex);
+	if (text.failed != ERR_OK)
+		buf_printf(out, "%llu", (unsigned long long)++box->undigested);
+}
 
-		buf_add(&text, p->path);
-		scope_print(&text, &scope);
-	}
+const char *toolbox_digest(struct toolbox *box)
+{
+	scoped_buf text = BUF_INIT(SCOPE_MAX_BYTES);
+
+	if (box->has_digest)
+		return box->digest;
+	for (const struct tool_project *p = box->projects; p; p = p->next)
+		add_digest(box, p, &text);
 	for (size_t i = 0; i < box->grants.count; i++)
 		buf_add(&text, box->grants.items[i].grant.subject);
+	box->has_digest = text.failed == ERR_OK;
+	if (!box->has_digest) {
+		buf_clear(&text);
+		buf_printf(&text, "%llu", (unsigned long long)++box->undigested);
+	}
 	sha256_hex(buf_str(&text), box->digest);
+	return box->digest;
 }
 
 void box_policy_changed(struct toolbox *box)
 {
 	for (struct tool_project *p = box->projects; p; p = p->next)
 		line_end(p);
-	box_find_digest(box);
+	box->has_digest = false;
+}
+
+/* The workers have the same policies as before, and go on. */
+static void roots_changed(struct toolbox *box)
+{
+	for (struct tool_project *p = box->projects; p; p = p->next)
+		line_tell_roots(p);
+	box->has_digest = false;
 }
 
 /* ---- open_project ------------------------------------------------------------------------------------ */
@@ -369,7 +402,7 @@ void box_take_project(struct toolbox_call *call)
 		box_refuse(call, REFUSAL_VIOLATION, "it can't be opened as a project: %s", e.text);
 		return;
 	}
-	box_policy_changed(box);
+	roots_changed(box);
 	answer_project(call, p);
 }
 
@@ -382,15 +415,21 @@ int toolbox_add_root(struct toolbox *box, const char *path, struct err *e)
 	struct str plain, found;
 	enum access access;
 
-	if (path_plain(&a, box->projects->path, str_of(path), &plain, e) < 0 ||
-	    os_canonical_directory(&a, plain, &found, e) < 0)
+	if (path_plain(&a, box->projects->path, str_of(path), &plain, e) < 0)
+		return err_result(e);
+	/* Before it is known whether it exists, as for open_project. */
+	if (plan_resolve(plan, plain).access == ACCESS_DENY)
+		return 1;
+	if (os_canonical_directory(&a, plain, &found, e) < 0)
 		return err_result(e);
 	access = plan_resolve(plan, found).access;
 	if (access == ACCESS_DENY)
 		return 1;
-	if (!find_project(box, found) && !box_open_project(box, found, access < ACCESS_WRITE, e))
+	if (find_project(box, found))
+		return 0;
+	if (!box_open_project(box, found, access < ACCESS_WRITE, e))
 		return err_result(e);
-	box_find_digest(box);
+	roots_changed(box);
 	return 0;
 }
 
@@ -415,9 +454,4 @@ struct str toolbox_root(const struct toolbox *box, size_t i)
 	while (p && i--)
 		p = p->next;
 	return p ? p->path : STR_EMPTY;
-}
-
-const char *toolbox_digest(const struct toolbox *box)
-{
-	return box->digest;
 }

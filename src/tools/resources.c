@@ -59,14 +59,14 @@ static void add_counters(struct json_writer *w, const struct toolbox *box)
 	json_end_object(w);
 }
 
-void toolbox_print_policy(const struct toolbox *box, struct buf *out)
+void toolbox_print_policy(struct toolbox *box, struct buf *out)
 {
 	const struct cordon_policy *policy = box->projects->policy;
 	struct json_writer w = JSON_LINE_INIT(out);
 
 	json_begin_object(&w);
 	add_text(&w, "profile", policy->policy->profile->name);
-	add_text(&w, "digest", str_of(box->digest));
+	add_text(&w, "digest", str_of(toolbox_digest(box)));
 	json_key(&w, "enforced");
 	json_add_bool(&w, !policy->plan->is_unsandboxed);
 	add_roots(&w, box);

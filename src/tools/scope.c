@@ -22,12 +22,18 @@ static bool is_in_kernel_tree(struct str path)
 	return false;
 }
 
+/* A sandbox shows there what lies in its own project, and nothing of others. */
 static bool is_in_private_tmp(const struct scope *s, struct str path)
 {
-	for (size_t i = 0; i < PLACES_TMP_COUNT; i++)
-		if (s->private_tmp[i].len && path_is_under(path, s->private_tmp[i]) &&
-		    !scope_root_of(s, path))
+	struct str own = s->roots.count ? s->roots.items[0].path : STR_EMPTY;
+
+	for (size_t i = 0; i < PLACES_TMP_COUNT; i++) {
+		struct str tmp = s->private_tmp[i];
+
+		if (tmp.len && path_is_under(path, tmp) &&
+		    !(own.len && path_is_under(own, tmp) && path_is_under(path, own)))
 			return true;
+	}
 	return false;
 }
 

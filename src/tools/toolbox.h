@@ -76,8 +76,8 @@ size_t toolbox_root_count(const struct toolbox *box) NONNULL;
 struct str toolbox_root(const struct toolbox *box, size_t i) NONNULL;
 
 /* SHA-256 in hex of what the policy of this session allows now; changes with every grant. */
-const char *toolbox_digest(const struct toolbox *box) NONNULL;
+const char *toolbox_digest(struct toolbox *box) NONNULL;
 
 /* The resources, as JSON: profile, roots, grants, counters, how to override; and what was denied. */
-void toolbox_print_policy(const struct toolbox *box, struct buf *out) NONNULL;
+void toolbox_print_policy(struct toolbox *box, struct buf *out) NONNULL;
 void toolbox_print_denials(const struct toolbox *box, struct buf *out) NONNULL;

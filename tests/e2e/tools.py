@@ -783,7 +783,8 @@ def a_worker_that_was_taken_over_gives_nothing_but_one_answer(w):
         answers.write_text(repr(given))
 
     good = result(b'{"a":1}\n')
-    with Tools(w, DEV, env={"CORDON_PROGRAM": str(FALSE_WORKER), "FALSE_ANSWERS": str(answers)}) as t:
+    config = DEV + f'[permissions.dev.filesystem]\n"{w.home}/shut" = "deny"\n'
+    with Tools(w, config, env={"CORDON_PROGRAM": str(FALSE_WORKER), "FALSE_ANSWERS": str(answers)}) as t:
         answer(good)
         assert t.ok("read_file", path="f") == {"a": 1}
         for bad in (b"", b"{", b"[]", b"{}{}", b'{}\n{"jsonrpc":"2.0"}', b'{}},"id":7,"result":{', b'{"a":"\xff"}',
@@ -800,11 +801,27 @@ def a_worker_that_was_taken_over_gives_nothing_but_one_answer(w):
         # Of calls that there are not, of progress that is none, and of a second answer nothing is seen.
         answer(result(b'{"b":2}', number=4000), (PROGRESS, b"\xff" * 24, None, None), good, result(b'{"c":3}'))
         assert t.ok("read_file", path="f") == {"a": 1}
-        # It asks for what has dots in it: nobody is asked.
+        # It asks for what has dots in it, what the policy denies, or for a tool that only reads: nobody is asked.
         t.line("!yes")
-        answer(result(json.dumps({"error": {"kind": "violation", "message": "m", "rule": "r", "grant": "x", "needs": {
-            "access": "write", "path": f"{w.repo}/../home"}}}).encode() + b"\n", is_error=1))
-        t.refused("write_file", "violation", path="f", content="x")
+        log = w.home / ".local/state/cordon/audit/approvals.jsonl"
+
+        def asks(path, capability="write"):
+            needs = {"type": "SandboxPermissionNeeded", "capability": capability, "call": "write_file", "path": path}
+            answer(result(json.dumps({"error": {"kind": "violation", "message": "m", "rule": "r", "grant": path,
+                                                "needs": needs}}).encode() + b"\n", is_error=1))
+
+        for path, capability in ((f"{w.repo}/../home", "write"), (str(w.home / "shut"), "write"), ("/proc/self/mem", "write"),
+                                 (str(w.repo / ".git/hooks/x"), "write"), (str(w.home / "place/x"), "read"), ("home", "write"),
+                                 (str(w.home / ".config/cordon/config.toml"), "write")):
+            asks(path, capability)
+            t.refused("write_file", "violation", path="f", content="x")
+        (w.home / "place").mkdir()
+        asks(str(w.home / "place/x"))
+        for tool, arguments in ("read_file", {"path": "f"}), ("list_files", {}), ("search_files", {"pattern": "x"}):
+            t.refused(tool, "violation", **arguments)
+        assert not log.exists() or "decision" not in log.read_text(), log.read_text()
+        t.refused("write_file", "violation", path="f", content="x")  # the control
+        assert [json.loads(line)["decision"] for line in log.read_text().splitlines() if "decision" in line] == ["allow"]
         # Descriptors: only a file, and only of the kind that was asked for; none is kept.
         for passed in "/dev/null", str(w.home / "fifo"), str(w.home), None:
             answer(result(b"{}", passed=passed))

@@ -2,6 +2,9 @@
 /*
  * The worker of a project: started like every run, in a sandbox of the same policy, with a socket as its
  * standard input. When it ends while calls wait, it is started once more for them.
+ *
+ * When the policy has changed, another worker takes its place. The one before ends as soon as the edits that it
+ * has begun are answered: begun once more, an edit would not find what it has changed already.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +29,8 @@ enum {
 
 struct line {
 	struct tool_project *project;
+	struct line *older; /* of the same project; these take no calls any more */
+	bool is_busy;	    /* don't free it: somebody below uses it */
 	struct arena arena;
 	cordon_policy *policy; /* with what is granted now */
 	struct session *session;
@@ -70,8 +75,13 @@ static void session_outputs(void *user, int stream, struct str bytes)
 static void line_free(struct line *line)
 {
 	struct loop *loop = line->project->box->loop;
+	struct line **at = &line->project->line;
 
-	line->project->line = NULL;
+	if (*at != line)
+		at = &line->project->old_lines;
+	while (*at != line)
+		at = &(*at)->older;
+	*at = line->older;
 	loop_remove(loop, &line->socket);
 	loop_remove(loop, &line->run);
 	fd_done(&line->fd);
@@ -85,30 +95,37 @@ static void line_free(struct line *line)
 	mem_free(line);
 }
 
-static struct toolbox_call *find_waiting(struct tool_project *p)
+static bool waits_for(const struct toolbox_call *call, const struct line *line)
 {
-	for (struct toolbox_call *c = p->box->calls; c; c = c->next)
-		if (c->project == p && c->state == CALL_SENT)
-			return c;
-	return NULL;
+	return call->state == CALL_SENT && call->line == line;
+}
+
+static struct toolbox_call *find_waiting(const struct line *line)
+{
+	struct toolbox_call *call = line->project->box->calls;
+
+	while (call && !waits_for(call, line))
+		call = call->next;
+	return call;
 }
 
 static void send_later(struct toolbox_call *call)
 {
 	call->state = CALL_NEW;
+	call->line = NULL;
 	loop_set_next_step(call->box->loop, &call->box->later);
 }
 
 /* Its calls are tried once more, by a new worker. */
 static void lose(struct line *line, const char *why)
 {
-	struct tool_project *p = line->project;
+	struct toolbox *box = line->project->box;
 	struct toolbox_call *call;
 
-	box_log(p->box, "the worker of the file tools has ended: %s", why);
-	line_free(line);
-	p->box->restarts++;
-	while ((call = find_waiting(p))) {
+	box_log(box, "the worker of the file tools has ended: %s", why);
+	box->restarts++;
+	line->is_busy = true;
+	while ((call = find_waiting(line))) {
 		if (call->was_retried) {
 			call->state = CALL_RUNS;
 			box_refuse(call, REFUSAL_CONFLICT,
@@ -119,18 +136,36 @@ static void lose(struct line *line, const char *why)
 			send_later(call);
 		}
 	}
+	line_free(line);
 }
 
-/* Wanted: what waits is sent again by the next one. */
+static void end_if_idle(struct line *line)
+{
+	if (line != line->project->line && !line->is_busy && !find_waiting(line))
+		line_free(line);
+}
+
 void line_end(struct tool_project *project)
 {
-	struct toolbox_call *call;
+	struct line *line = project->line;
 
-	if (!project->line)
+	if (!line)
 		return;
-	line_free(project->line);
-	while ((call = find_waiting(project)))
-		send_later(call);
+	project->line = NULL;
+	line->older = project->old_lines;
+	project->old_lines = line;
+	for (struct toolbox_call *c = project->box->calls; c; c = c->next)
+		if (waits_for(c, line) && c->request.tool->is_read_only)
+			send_later(c);
+	end_if_idle(line);
+}
+
+void line_free_all(struct tool_project *project)
+{
+	if (project->line)
+		line_free(project->line);
+	while (project->old_lines)
+		line_free(project->old_lines);
 }
 
 /* ---- Messages ------------------------------------------------------------------------------------------ */
@@ -177,7 +212,7 @@ static int tell(struct line *line, enum wire_kind kind, uint32_t call, const str
 static struct toolbox_call *find_call(struct line *line, uint32_t number)
 {
 	for (struct toolbox_call *c = line->project->box->calls; c; c = c->next)
-		if (c->number == number && c->state == CALL_SENT && c->project == line->project)
+		if (c->number == number && waits_for(c, line))
 			return c;
 	return NULL;
 }
@@ -253,13 +288,12 @@ static bool take_passed(const struct toolbox_call *call, int *passed)
 
 static void take_result(struct toolbox_call *call, struct str payload)
 {
-	scoped_fd passed = call->project->line->passed;
+	scoped_fd passed = call->line->passed;
 	bool opens = call->request.tool->id == TOOL_OPEN_FILE;
 	struct tool_result result;
 	size_t text;
 
-	call->project->line->passed = -1;
-
+	call->line->passed = -1;
 	call->state = CALL_RUNS;
 	if (payload.len < 5 ||
 	    (text = wire_get32((const unsigned char *)payload.p + 1)) > payload.len - 5) {
@@ -296,10 +330,9 @@ static void take_message(struct line *line, struct wire_head head, struct str pa
 	}
 }
 
-/* A callback may end this line: what is complete is taken out of it first. */
+/* What is complete is taken out of it before a callback does something with it. */
 static bool take_next(struct line *line, struct err *e)
 {
-	struct tool_project *p = line->project;
 	struct str rest = buf_str(&line->in);
 	scoped_buf message = BUF_INIT((size_t)2 * WIRE_ANSWER_MAX_BYTES);
 	scoped_buf left = BUF_INIT(LINE_BUFFER_BYTES);
@@ -326,7 +359,7 @@ static bool take_next(struct line *line, struct err *e)
 		return false;
 	}
 	take_message(line, head, str_from(buf_str(&message), WIRE_HEAD_BYTES));
-	return p->line == line;
+	return true;
 }
 
 /* As recv(); a descriptor that comes along is kept for the message that it belongs to. */
@@ -372,10 +405,14 @@ static int socket_is_ready(void *user, uint32_t events, struct err *e)
 		return 0;
 	}
 	buf_add(&line->in, (struct str){ block, (size_t)n });
+	line->is_busy = true;
 	while (take_next(line, &why))
 		;
+	line->is_busy = false;
 	if (why.code != ERR_OK)
 		lose(line, why.text);
+	else
+		end_if_idle(line);
 	return 0;
 }
 
@@ -439,27 +476,44 @@ static int launch(struct line *line, int input, struct err *e)
 	return session_start(&line->arena, &in, &line->session, e);
 }
 
+/* The first is that of relative paths. The others are guarded in the same way, whichever worker is asked. */
+static int fill_roots(struct arena *a, const struct tool_project *first, struct scope *out,
+		      struct err *e)
+{
+	const struct tool_project *p = first;
+
+	while (p) {
+		struct scope_root *root = VEC_PUSH(a, &out->roots, e);
+
+		if (!root)
+			return err_result(e);
+		*root = (struct scope_root){ .path = p->path,
+					     .device = p->device,
+					     .inode = p->inode,
+					     .is_read_only = p->is_read_only };
+		p = p == first ? first->box->projects : p->next;
+		if (p == first)
+			p = p->next;
+	}
+	return 0;
+}
+
 static int send_scope(struct line *line, struct err *e)
 {
-	struct tool_project *p = line->project;
 	const struct plan *plan = line->policy->plan;
 	const struct outcome *o = session_outcome(line->session);
+	scoped_arena a = ARENA_INIT(SCOPE_MAX_BYTES);
 	scoped_buf bytes = BUF_INIT(SCOPE_MAX_BYTES);
 	struct scope scope = { .plan = plan, .home = plan->places.home };
 	struct str part;
 
-	p->root = (struct scope_root){ .path = p->path,
-				       .device = p->device,
-				       .inode = p->inode,
-				       .is_read_only = p->is_read_only };
-	scope.roots.items = &p->root;
-	scope.roots.count = scope.roots.room = 1;
 	for (size_t i = 0; i < PLACES_TMP_COUNT; i++)
 		scope.private_tmp[i] = plan->policy->profile->tmp_is_private
 					       ? places_tmp(&plan->places, i)
 					       : STR_EMPTY;
-	if (scope_set_guard(&line->arena, &line->policy->policy->settings, &scope, e) < 0 ||
-	    box_print_sandbox(&line->arena, p, o->is_sandboxed ? o->backend->name : "none",
+	if (fill_roots(&a, line->project, &scope, e) < 0 ||
+	    scope_set_guard(&a, &line->policy->policy->settings, &scope, e) < 0 ||
+	    box_print_sandbox(&a, line->project, o->is_sandboxed ? o->backend->name : "none",
 			      &scope.sandbox, e) < 0)
 		return err_result(e);
 	scope_print(&bytes, &scope);
@@ -467,6 +521,15 @@ static int send_scope(struct line *line, struct err *e)
 		return err_result(e);
 	part = buf_str(&bytes);
 	return tell(line, WIRE_SCOPE, 0, &part, 1, e);
+}
+
+/* SECURITY: one that can't be told would not know which project is read-only. */
+void line_tell_roots(struct tool_project *project)
+{
+	struct err ignored = ERR_INIT;
+
+	if (project->line && send_scope(project->line, &ignored) < 0)
+		line_end(project);
 }
 
 static int begin(struct line *line, struct err *e)
@@ -506,7 +569,6 @@ static int line_begin(struct tool_project *p, struct err *e)
 			       .in = BUF_INIT(LINE_BUFFER_BYTES),
 			       .out = BUF_INIT(LINE_BUFFER_BYTES) };
 	p->line = line;
-	p->starts++;
 	if (begin(line, e) < 0) {
 		line_free(line);
 		return err_result(e);
@@ -523,6 +585,7 @@ int line_send(struct toolbox_call *call, struct err *e)
 	if (!p->line && line_begin(p, e) < 0)
 		return err_result(e);
 	call->state = CALL_SENT;
+	call->line = p->line;
 	return tell(p->line, WIRE_CALL, call->number, parts, COUNT_OF(parts), e);
 }
 
@@ -530,6 +593,7 @@ void line_cancel(struct toolbox_call *call)
 {
 	struct err ignored = ERR_INIT;
 
-	if (call->project->line)
-		(void)!tell(call->project->line, WIRE_CANCEL, call->number, NULL, 0, &ignored);
+	(void)!tell(call->line, WIRE_CANCEL, call->number, NULL, 0, &ignored);
+	call->state = CALL_RUNS;
+	end_if_idle(call->line);
 }
