@@ -11,9 +11,16 @@
 #include "base/path.h"
 #include "os/os.h"
 #include "plan/git_text.h"
+#include "session/git_index.h"
 #include "session/run.h"
 
-enum { FILES_MAX = 32, FILE_MAX_BYTES = 1 << 20, SCRATCH_BYTES = 16 << 20, VARIABLES_MAX = 10000 };
+enum {
+	FILES_MAX = 32,
+	FILE_MAX_BYTES = 1 << 20,
+	SCRATCH_BYTES = 16 << 20,
+	VARIABLES_MAX = 10000,
+	INDEX_MAX_BYTES = 64 << 20
+};
 
 struct git_check {
 	struct escalation *x;
@@ -22,7 +29,8 @@ struct git_check {
 	struct str home; /* "": unknown */
 	struct str file; /* whose settings these are; "": the environment */
 	size_t files;
-	const char *why; /* not NULL: refused */
+	bool index_is_open; /* to the command */
+	const char *why;    /* not NULL: refused */
 };
 
 static const char unknown[] = "what git would run here can't be found out";
@@ -225,6 +233,30 @@ static int check_include(struct git_check *g, const struct git_setting *s)
 	return r;
 }
 
+/*
+ * git = "commit" lets the command write the index, and commits. An entry of theirs may be a repository that the command has
+ * made, whose own settings git obeys when it looks into it. A push does so only when it is told to.
+ */
+static bool looks_into_repositories(const struct escalation *x)
+{
+	const struct str program = path_name(str_of(x->program));
+
+	if (!str_is(program, "git") || !x->argv[1] || strcmp(x->argv[1], "push") != 0)
+		return true;
+	/* --recurse-submodules, which may be shortened. */
+	for (size_t i = 2; x->argv[i]; i++)
+		if (str_has_prefix(str_of(x->argv[i]), STR("--re")))
+			return true;
+	return false;
+}
+
+static bool tells_to_recurse(const struct git_check *g, const struct git_setting *s)
+{
+	return g->index_is_open &&
+	       (is_named(s, "push", "recursesubmodules") || is_named(s, "submodule", "recurse")) &&
+	       !is_same_word(s->value, "no") && !is_same_word(s->value, "false");
+}
+
 static int visit(void *arg, const struct git_setting *s, struct err *e)
 {
 	struct git_check *g = arg;
@@ -232,6 +264,8 @@ static int visit(void *arg, const struct git_setting *s, struct err *e)
 	(void)e;
 	if (is_named(s, "include", "path") || is_named(s, "includeif", "path"))
 		return check_include(g, s);
+	if (tells_to_recurse(g, s))
+		return refuse_setting(g, s);
 	/* url.BASE.insteadOf */
 	if (git_setting_is_of(s, "url"))
 		return check_place(g, s, s->subsection);
@@ -321,6 +355,73 @@ static int check_global(struct git_check *g)
 	       check_below(g, g->home, ".gitconfig");
 }
 
+/* ---- The index ----------------------------------------------------------------------------------------- */
+
+/* Where a repository of its own belongs that is not there, the command may make one. */
+static int check_entry(void *arg, enum git_index_entry kind, struct str name, struct err *e)
+{
+	struct git_check *g = arg;
+	struct str path;
+
+	if (kind != GIT_ENTRY_LINK)
+		return 0;
+	if (!name.len)
+		return refuse(g, "the index has", STR("a repository without a name"), STR_EMPTY);
+	if (path_plain(g->a, g->top, name, &path, e) < 0 ||
+	    path_join(g->a, path, STR(".git/config"), &path, e) < 0)
+		return fail(g);
+	return is_open_to_command(g->x->s, path)
+		       ? refuse(g, "the index has the repository", name, STR_EMPTY)
+		       : 0;
+}
+
+/* `shared`: what the index leaves to another file. */
+static int check_entries(struct git_check *g, struct str path, struct str *shared)
+{
+	scoped_arena a = ARENA_INIT(INDEX_MAX_BYTES + (1 << 20));
+	struct str text, hash = STR_EMPTY;
+	scoped_buf name = BUF_INIT(128);
+	struct err e = ERR_INIT;
+	struct os_seen seen;
+	int r;
+
+	*shared = STR_EMPTY;
+	if (os_read_file(&a, path, INDEX_MAX_BYTES, &text, &seen, &e) < 0)
+		return refuse(g, "not readable is", path, STR_EMPTY);
+	if (!seen.is_there || !text.len)
+		return 0;
+	r = git_index_look(text, check_entry, g, &hash, &e);
+	if (r < 0) /* one that git would not read either */
+		return e.code == ERR_SYNTAX ? 0 : fail(g);
+	if (r > 0 || !hash.len)
+		return r;
+	buf_add_text(&name, "sharedindex.");
+	for (size_t i = 0; i < hash.len; i++)
+		buf_printf(&name, "%02x", (unsigned)(unsigned char)hash.p[i]);
+	return name.failed != ERR_OK ||
+			       path_join(g->a, path_parent(path), buf_str(&name), shared, &e) < 0
+		       ? fail(g)
+		       : 0;
+}
+
+static int check_index(struct git_check *g, struct str dir)
+{
+	struct err ignored = ERR_INIT;
+	struct str path, shared, none;
+
+	if (path_join(g->a, dir, STR("index"), &path, &ignored) < 0)
+		return fail(g);
+	g->index_is_open = is_open_to_command(g->x->s, path);
+	if (!looks_into_repositories(g->x))
+		return 0;
+	if (g->index_is_open) {
+		g->why = "the command may write git's index here (git = \"commit\"), so only "
+			 "'git push' is run, and not with --recurse-submodules";
+		return 1;
+	}
+	return check_entries(g, path, &shared) || (shared.len && check_entries(g, shared, &none));
+}
+
 static int check_directory(struct git_check *g, struct str dir)
 {
 	struct err ignored = ERR_INIT;
@@ -335,6 +436,8 @@ static int check_directory(struct git_check *g, struct str dir)
 		return fail(g);
 	if (path_join(g->a, common, STR("hooks"), &hooks, &ignored) < 0)
 		return fail(g);
+	if (check_index(g, dir))
+		return 1;
 	if (is_open_to_command(g->x->s, hooks))
 		return refuse(g, "the hooks", hooks, STR_EMPTY);
 	return check_below(g, common, "config") || check_below(g, dir, "config.worktree");

@@ -5,6 +5,7 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -209,6 +210,56 @@ def what_settings_of_git_lead_to_is_not_run_if_the_command_may_write_it(w: World
     assert not has_commit(bare)
     result = run(w, *WORK, "-q", "--", *escalate(*push))
     assert result.status == 0 and has_commit(bare), result
+
+
+@case
+def a_repository_that_the_index_names_is_not_looked_into(w: World):
+    """With git = "commit" the command can write the index: git would look into what it names there."""
+    bare = repository_with_remote(w)
+    push, status = ["git", "push", "-q", "origin", "main"], ["git", "status"]
+    more = [*push[:2], "--recurse-s=on-demand", *push[2:]]
+    w.write_config('[permissions.commits]\nextends = ":workspace"\ngit = "commit"\n' + rule(status) + rule(push) + rule(more))
+    plant = ("git init -q sub; git -C sub -c user.name=a -c user.email=a@b commit -q --allow-empty -m x; "
+             "git update-index --add --cacheinfo 160000,$(git -C sub rev-parse HEAD),sub; "
+             f"printf '#!/bin/sh\\ntouch {w.top}/pwned\\n' >sub/evil; chmod 755 sub/evil; git -C sub config core.fsmonitor ./evil; ")
+    inside = ["-P", "commits", "-q", "--", "sh", "-c"]
+    for command in (status, more):
+        result = run(w, *inside, plant + shlex.join(escalate(*command)))
+        assert result.status == 1 and "index" in result.err and not (w.top / "pwned").exists(), (command, result)
+        plant = ""
+    assert run(w, *WORK, "-q", "--", *escalate(*push)).status == 0 and has_commit(bare)
+    git("push", "-q", "--delete", "origin", "main", cwd=w.repo)
+    result = run(w, *inside, shlex.join(escalate(*push)))
+    assert result.status == 0 and has_commit(bare) and not (w.top / "pwned").exists(), result
+    git("config", "submodule.recurse", "true", cwd=w.repo)
+    result = run(w, *inside, shlex.join(escalate(*push)))
+    assert result.status == 1 and "submodule.recurse" in result.err, result
+    subprocess.run(status, cwd=w.repo, env=w.env, check=False, capture_output=True)
+    assert (w.top / "pwned").exists()
+
+
+@case
+def a_repository_is_not_made_where_the_index_has_one(w: World):
+    """A clone has an empty directory for it, and only .gitmodules would have it protected."""
+    status = ["git", "status"]
+    git("init", "-q", "-b", "main", cwd=w.repo)
+    w.write_config(rule(status))
+    link = ["update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub"]
+    plant = ("git init -q sub; git -C sub -c user.name=a -c user.email=a@b commit -q --allow-empty -m x; "
+             f"printf '#!/bin/sh\\ntouch {w.top}/pwned\\n' >sub/evil; chmod 755 sub/evil; git -C sub config core.fsmonitor ./evil")
+    (w.repo / "sub").mkdir()
+    assert run(w, *WORK, "-q", "--", *escalate(*status)).status == 0
+    git(*link, cwd=w.repo)
+    check_that_nothing_runs(w, plant, status, {}, "the repository 'sub'")
+    for name in ("file1", "file2"):
+        (w.repo / name).write_text("x")
+    shutil.rmtree(w.repo / "sub")
+    git("add", "file1", cwd=w.repo)
+    git("update-index", "--split-index", cwd=w.repo)
+    git("add", "file2", cwd=w.repo)
+    assert list((w.repo / ".git").glob("sharedindex.*"))
+    (w.repo / "sub").mkdir()
+    check_that_nothing_runs(w, plant, status, {}, "the repository 'sub'")
 
 
 @case
