@@ -88,7 +88,7 @@ _cordon_options()
 	check) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --syntax-only --json -q --quiet -h --help" ;;
 	profiles) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --json -q --quiet -h --help" ;;
 	why) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --platform --host-view --read --write --path --host --json -q --quiet -h --help" ;;
-	explain) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --platform --host-view --json -q --quiet -h --help" ;;
+	explain) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --backend --platform --host-view --json -q --quiet -h --help" ;;
 	doctor) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --clean --json -q --quiet -h --help" ;;
 	audit) options="--follow --summary --metrics --run --denied --since --json -q --quiet -h --help" ;;
 	approvals) options="--session --yes --json -q --quiet -h --help" ;;

@@ -217,6 +217,7 @@ _cordon_options() {
 			'*--allow-host[allow connections to matching hosts]:pattern:_hosts'
 			'*--deny-host[deny connections to matching hosts]:pattern:_hosts'
 			'*--allow-socket[allow connections to the unix socket PATH]:path:_files'
+			'--backend[native, bwrap or landlock; none means no sandbox]:name:(native bwrap landlock none)'
 			'--platform[linux, macos or windows instead of this system]:name:(linux landlock macos seatbelt windows)'
 			'--host-view[answer for the host that FILE describes]:file:_files'
 			'--json[print JSON, also for errors]'

@@ -229,16 +229,22 @@ bool windows_is_path(struct str path)
 int windows_show(struct arena *a, struct str path, struct str *out, struct err *e)
 {
 	scoped_buf text = BUF_INIT(path.len + 2);
+	const bool is_path = windows_is_path(path);
+	bool has_changed = is_path;
 
-	if (!windows_is_path(path)) {
-		*out = path;
-		return 0;
+	for (size_t i = 0; i < path.len; i++) {
+		const bool is_slash = path.p[i] == '/';
+
+		if (is_slash && has_drive(str_from(path, i + 1)))
+			has_changed = true;
+		else
+			buf_add_char(&text, is_slash && is_path ? '\\' : path.p[i]);
 	}
-	path = str_from(path, 1);
-	for (size_t i = 0; i < path.len; i++)
-		buf_add_char(&text, path.p[i] == '/' ? '\\' : path.p[i]);
-	if (path.len == 2)
+	if (path.len == 3 && is_path)
 		buf_add_char(&text, '\\');
+	*out = path;
+	if (!has_changed)
+		return 0;
 	return buf_check(&text, e) < 0 ? err_result(e) : arena_copy(a, buf_str(&text), out, e);
 }
 

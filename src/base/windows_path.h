@@ -26,7 +26,7 @@ enum windows_reading {
 int windows_path(struct arena *a, struct str base, struct str text, enum windows_reading reading,
 		 struct str *out, struct err *e) MUST_CHECK NONNULL;
 
-/* The other way; a path that is no drive's is left as it is. */
+/* The other way. In a text that is no path, paths lose only the slash before the drive. */
 int windows_show(struct arena *a, struct str path, struct str *out, struct err *e)
 	MUST_CHECK NONNULL;
 

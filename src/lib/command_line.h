@@ -150,8 +150,9 @@
 	  "require the token in FILE from every client")                                           \
 	X(TOKEN_ENV, NETWORK, ONLY(PROXY), OWN_TEXT, 0, "token-env", "NAME", "variables",          \
 	  "require the token in the variable NAME")                                                \
-	X(BACKEND, ENFORCE, FOR_RUN | ONLY(MCP), TEXT(run, backend), 0, "backend", "NAME",         \
-	  "native bwrap landlock none", "native, bwrap or landlock; none means no sandbox")        \
+	X(BACKEND, ENFORCE, FOR_RUN | ONLY(MCP) | ONLY(EXPLAIN), TEXT(run, backend), 0, "backend", \
+	  "NAME", "native bwrap landlock none",                                                    \
+	  "native, bwrap or landlock; none means no sandbox")                                      \
 	X(SANDBOX, ENFORCE, FOR_RUN, TEXT(run, sandbox), 0, "sandbox", "WHEN",                     \
 	  "auto require forbid", "auto, require (accept no loss) or forbid (no sandbox)")          \
 	X(ACCEPT_MISSING, ENFORCE, FOR_RUN, WORDS(run, accept_missing), 0, "accept-missing",       \

@@ -172,7 +172,6 @@ static int look(void *user, struct str path, struct host_file *out, struct err *
 {
 	const struct view *view = user;
 	const struct view_file *file = view_find(view, path);
-	char shown[128];
 
 	*out = (struct host_file){ .type = HOST_MISSING, .name = STR_EMPTY };
 	if (file) {
@@ -186,9 +185,6 @@ static int look(void *user, struct str path, struct host_file *out, struct err *
 	}
 	if (view->system != PLACES_WINDOWS || path.len == 1)
 		return 0;
-	if (!windows_is_path(path))
-		return FAIL_CAUSE(e, CAUSE_BAD_PATH, "'%s' lies above the root of its drive",
-				  utf8_show(path_name(path), shown, sizeof(shown)));
 	return windows_is_short(path_name(path)) ? fail_short(path_name(path), e) : 0;
 }
 

@@ -413,6 +413,7 @@ struct view *view_read(struct arena *a, struct str text, struct err *e)
 	if (check_names(whole, e) < 0 || read_members(view, whole, e) < 0)
 		return NULL;
 	view->host.folds = view->folds;
+	view->host.has_drives = view->system == PLACES_WINDOWS;
 	view->host.has_table = view->folds && view->system == PLACES_WINDOWS;
 	/* Whoever works somewhere is in a directory. */
 	if (!view_find(view, view->cwd) && !view_add(view, view->cwd, VIEW_DIR, e))

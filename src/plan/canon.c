@@ -100,6 +100,9 @@ static int append_name(struct walk *w, struct str name, struct err *e)
 
 static void go_up(struct walk *w)
 {
+	/* ".." of C:\ is C:\. */
+	if (w->host->has_drives && w->len && !memchr(w->path + 1, '/', w->len - 1))
+		return;
 	w->len = path_parent(walk_path(w)).len;
 	if (w->len == 1)
 		w->len = 0;

@@ -86,6 +86,7 @@ struct host {
 	 * What narrows counts for both, what opens for these alone.
 	 */
 	bool has_table;
+	bool has_drives; /* directly below "/" are drives, and nothing leads out of one */
 };
 
 /* Calls host->recall() if there is one. */

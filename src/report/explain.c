@@ -10,6 +10,7 @@
  */
 static const char *const macos_backends[] = { "seatbelt", NULL };
 static const char *const windows_backends[] = { "win_elevated", "win_token", NULL };
+static const char *const elevated_alone[] = { "win_elevated", NULL };
 
 static const struct {
 	const char *name;
@@ -21,6 +22,8 @@ static const struct {
 	{ "macos", "macos", macos_backends },
 	{ "seatbelt", "macos", macos_backends },
 	{ "windows", "windows", windows_backends },
+	{ "win_elevated", "windows", elevated_alone },
+	{ "win_token", "windows", &windows_backends[1] },
 };
 
 static int find_linux_backends(struct arena *a, const struct settings *settings,
@@ -59,16 +62,21 @@ static int find_platform(struct arena *a, struct explanation *x, const char *nam
 			  name);
 }
 
-guarantee_set explain_lack(const struct explanation *x, const struct backend *backend)
+guarantee_set explain_refused(const struct explanation *x, guarantee_set missing)
 {
 	const names *accepted = &x->policy->policy->settings.accept_missing;
-	guarantee_set lack = x->policy->plan->needs_set & ~backend->gives(x->policy->plan);
+	guarantee_set lack = missing;
 
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
 		for (size_t i = 0; i < accepted->count; i++)
 			if (str_is(accepted->items[i].name, guarantee_name((enum guarantee)g)))
 				lack &= ~GUARANTEE_BIT(g);
 	return lack;
+}
+
+guarantee_set explain_lack(const struct explanation *x, const struct backend *backend)
+{
+	return explain_refused(x, x->policy->plan->needs_set & ~backend->gives(x->policy->plan));
 }
 
 static const struct backend *find_backend(const struct explanation *x)

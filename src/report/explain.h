@@ -16,17 +16,27 @@ struct explanation {
 	struct str why_not;
 	VEC(struct note) without_effect; /* entries that have no effect here */
 	const struct backend *backend;	 /* the first that gives every guarantee, or NULL */
-	const struct seatbelt
-		*seatbelt; /* what it is on macOS; NULL elsewhere, and without a sandbox */
+	/* What it is on macOS, on Windows; NULL elsewhere, and without a sandbox. */
+	const struct seatbelt *seatbelt;
+	const struct windows_lowering *windows;
 };
 
 /* The guarantees that the policy needs, does not accept as missing, and `backend` lacks. */
 guarantee_set explain_lack(const struct explanation *x, const struct backend *backend);
+/* Without those that the policy accepts as missing. */
+guarantee_set explain_refused(const struct explanation *x, guarantee_set missing);
 
 /* explain_lowering.c: what the policy becomes on another system. */
 int explain_find_lowering(struct arena *a, struct explanation *x, struct err *e) MUST_CHECK NONNULL;
 void explain_print_lowering(struct page *p, const struct explanation *x);
 void explain_json_lowering(struct json_writer *w, const struct explanation *x);
+void explain_json_missing(struct json_writer *w, guarantee_set missing);
+void explain_json_refusal(struct json_writer *w, enum guarantee g, struct str reason);
+/* explain_windows.c */
+int explain_find_windows(struct arena *a, struct explanation *x, uint16_t proxy_port, struct err *e)
+	MUST_CHECK NONNULL;
+void explain_print_windows(struct page *p, const struct windows_lowering *windows);
+void explain_json_windows(struct json_writer *w, const struct windows_lowering *windows);
 
 /* The rules for hosts and sockets of all layers, each with its file and line. */
 void explain_print_rules(struct page *p, const struct policy *policy);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a policy becomes on macOS: the profile that sandbox-exec would get. Nothing runs it. */
+/* What a policy becomes on another system; on macOS the profile that sandbox-exec would get. */
 #include "backend/seatbelt/seatbelt.h"
 #include "plan/net.h"
 #include "report/explain.h"
@@ -9,14 +9,17 @@ enum { DEFAULT_PROXY_PORT = 3128 };
 int explain_find_lowering(struct arena *a, struct explanation *x, struct err *e)
 {
 	const struct view *view = x->policy->inputs.view;
+	const uint16_t proxy_port = view ? view->proxy_port : DEFAULT_PROXY_PORT;
 	struct seatbelt *lowered;
 
-	if (strcmp(x->platform, "macos") != 0 || x->policy->plan->is_unsandboxed)
+	if (x->policy->plan->is_unsandboxed)
+		return 0;
+	if (strcmp(x->platform, "windows") == 0)
+		return explain_find_windows(a, x, proxy_port, e);
+	if (strcmp(x->platform, "macos") != 0)
 		return 0;
 	lowered = ARENA_NEW(a, struct seatbelt, e);
-	if (!lowered ||
-	    seatbelt_lower(a, x->policy->plan, view ? view->proxy_port : DEFAULT_PROXY_PORT,
-			   lowered, e) < 0)
+	if (!lowered || seatbelt_lower(a, x->policy->plan, proxy_port, lowered, e) < 0)
 		return err_result(e);
 	x->seatbelt = lowered;
 	return 0;
@@ -24,7 +27,7 @@ int explain_find_lowering(struct arena *a, struct explanation *x, struct err *e)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void json_missing(struct json_writer *w, guarantee_set missing)
+void explain_json_missing(struct json_writer *w, guarantee_set missing)
 {
 	json_key(w, "missing");
 	json_begin_array(w);
@@ -32,6 +35,15 @@ static void json_missing(struct json_writer *w, guarantee_set missing)
 		if (missing & GUARANTEE_BIT(g))
 			json_add_text(w, guarantee_name((enum guarantee)g));
 	json_end_array(w);
+}
+
+void explain_json_refusal(struct json_writer *w, enum guarantee g, struct str reason)
+{
+	json_key(w, "refusal");
+	json_begin_object(w);
+	json_text(w, "guarantee", guarantee_name(g));
+	json_str(w, "reason", reason);
+	json_end_object(w);
 }
 
 static void json_argv(struct json_writer *w, const struct seatbelt *s)
@@ -59,13 +71,9 @@ static void json_seatbelt(struct json_writer *w, const struct seatbelt *s)
 	json_begin_object(w);
 	json_text(w, "backend", "seatbelt");
 	if (s->is_refused) {
-		json_key(w, "refusal");
-		json_begin_object(w);
-		json_text(w, "guarantee", guarantee_name(s->refused));
-		json_str(w, "reason", s->reason);
-		json_end_object(w);
+		explain_json_refusal(w, s->refused, s->reason);
 	} else {
-		json_missing(w, s->missing);
+		explain_json_missing(w, s->missing);
 		json_str(w, "profile", s->profile);
 		json_key(w, "params");
 		json_begin_object(w);
@@ -82,6 +90,8 @@ void explain_json_lowering(struct json_writer *w, const struct explanation *x)
 	json_key(w, "lowering");
 	if (x->seatbelt)
 		json_seatbelt(w, x->seatbelt);
+	else if (x->windows)
+		explain_json_windows(w, x->windows);
 	else
 		json_add_null(w);
 }
@@ -113,6 +123,8 @@ void explain_print_lowering(struct page *p, const struct explanation *x)
 {
 	const struct seatbelt *s = x->seatbelt;
 
+	if (x->windows)
+		explain_print_windows(p, x->windows);
 	if (!s)
 		return;
 	if (s->is_refused) {

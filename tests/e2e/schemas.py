@@ -94,6 +94,12 @@ def configuration(w: World):
     valid(w, "profiles", "dev", "--json", name="profile")
     valid(w, "explain", "--json", name="explain")
     valid(w, "explain", "--platform", "macos", "--json", name="explain")
+    view = {"view": 1, "platform": "windows", "home": "C:\\me", "cwd": "C:\\me\\r", "files": {"C:\\me\\r\\a": "dir"}}
+    windows = ("--platform", "windows", "--host-view", str(w.write("view.json", json.dumps(view))), "--json")
+    for more in (("--full-auto",), ("--full-auto", "--allow-host", "a.example"), ("--deny", "C:\\me\\r\\a")):
+        for backend in ("win_token", "win_elevated"):
+            valid(w, "explain", *windows, "--backend", backend, *more, name="explain")
+    valid(w, "why", *windows, "--path", "C:\\me\\r\\a", name="why")
     w.write_config("default_permissions = 1\nunknown = 2\n")
     found = valid(w, "check", "--json", name="check", status=125)
     assert found["errors"] and not found["ok"], found
