@@ -70,7 +70,8 @@ struct run_needs {
 	bool allows_home;   /* nothing is run in the workspace, be it a home (P5) */
 	/* One root more than the profile has, a canonical path; "": none. It counts for load_new(). */
 	struct str root;
-	bool root_is_read_only; /* whatever the policy says */
+	bool root_is_read_only;	     /* whatever the policy says */
+	const struct layer *ceiling; /* of load_again(): one layer more, that narrows; NULL: none */
 };
 
 /* A directory and its path: that it is still the one can be told later. */

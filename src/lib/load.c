@@ -478,6 +478,30 @@ static int own_decider(struct cordon_policy *p, const struct inputs *in, struct 
 	return 0;
 }
 
+/* P3: without a sandbox it would take nothing away. */
+static int add_ceiling(struct cordon_policy *p, const struct layer *ceiling, struct policy *policy,
+		       struct err *e)
+{
+	VEC(struct layer) layers = { .items = NULL };
+
+	if (policy->profile->is_unsandboxed)
+		return FAIL_CAUSE(
+			e, CAUSE_NO_SANDBOX_FOR_RULE,
+			"the profile has no sandbox, so what %.*s takes away would be lost",
+			STR_ARG(ceiling->name));
+	for (size_t i = 0; i <= policy->layers.count; i++) {
+		struct layer *added = VEC_PUSH(&p->arena, &layers, e);
+
+		if (!added)
+			return err_result(e);
+		*added = i < policy->layers.count ? policy->layers.items[i] : *ceiling;
+	}
+	policy->layers.items = layers.items;
+	policy->layers.count = layers.count;
+	policy->layers.room = layers.room;
+	return 0;
+}
+
 static int reload(struct cordon_policy *p, const struct cordon_load_options *options,
 		  const struct run_needs *run, struct err *e)
 {
@@ -493,6 +517,8 @@ static int reload(struct cordon_policy *p, const struct cordon_load_options *opt
 	memset(&policy->grants, 0, sizeof(policy->grants));
 	memset(&policy->net_grants, 0, sizeof(policy->net_grants));
 	memset(&policy->socket_grants, 0, sizeof(policy->socket_grants));
+	if (run && run->ceiling && add_ceiling(p, run->ceiling, policy, e) < 0)
+		return err_result(e);
 	if (make_state(&in, policy, e) < 0 || own_decider(p, &in, e) < 0 ||
 	    add_lasting(p, &in, policy, e) < 0 || add_granted(p, run, policy, e) < 0 ||
 	    build_plan(p, &in, options, e) < 0)

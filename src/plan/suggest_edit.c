@@ -142,6 +142,16 @@ int suggest_explain_granted(struct suggester *f, struct str place)
 		STR_ARG(place));
 }
 
+int suggest_explain_fixed(struct suggester *f, size_t layer, struct str place)
+{
+	bool is_call = f->policy->layers.items[layer].kind == LAYER_CALL;
+
+	return arena_printf(f->a, &f->change.why_not, f->e, "%.*s %s", STR_ARG(place),
+			    is_call ? "narrows this call, and only codex can raise it"
+				    : "is a requirement that only the administrator of this "
+				      "machine can raise");
+}
+
 int suggest_explain_net(struct suggester *f, const struct net_verdict *v)
 {
 	struct str place;
@@ -151,12 +161,8 @@ int suggest_explain_net(struct suggester *f, const struct net_verdict *v)
 				    "this profile has no sandbox; choose another one");
 	if (suggest_place(f, &v->origin, &place) < 0)
 		return err_result(f->e);
-	if (f->policy->layers.items[v->layer].kind == LAYER_REQUIREMENTS)
-		return arena_printf(
-			f->a, &f->change.why_not, f->e,
-			"%.*s is a requirement that only the administrator of this machine "
-			"can raise",
-			STR_ARG(place));
+	if (layer_is_fixed(&f->policy->layers.items[v->layer]))
+		return suggest_explain_fixed(f, v->layer, place);
 	if (suggest_is_trusted(f, &v->origin))
 		return suggest_explain_trusted(f, place);
 	if (suggest_is_granted(f, &v->origin))

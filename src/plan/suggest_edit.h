@@ -57,6 +57,9 @@ bool suggest_is_trusted(const struct suggester *f, const struct origin *origin) 
 bool suggest_is_granted(const struct suggester *f, const struct origin *origin) NONNULL;
 int suggest_explain_granted(struct suggester *f, struct str place) MUST_CHECK NONNULL;
 
+/* Why no edit changes what a layer above the user's files says; `place` names it. */
+int suggest_explain_fixed(struct suggester *f, size_t layer, struct str place) MUST_CHECK NONNULL;
+
 /* Why no edit changes what is said of a host or a socket. */
 int suggest_explain_net(struct suggester *f, const struct net_verdict *v) MUST_CHECK NONNULL;
 

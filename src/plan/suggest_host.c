@@ -207,9 +207,7 @@ static int explain(struct host_change *hf, const struct net_verdict *v)
 
 static int cure(struct host_change *hf, const struct net_verdict *v)
 {
-	bool is_required = hf->f.policy->layers.items[v->layer].kind == LAYER_REQUIREMENTS;
-
-	if (is_required || hf->wanted == DECISION_ASK)
+	if (layer_is_fixed(&hf->f.policy->layers.items[v->layer]) || hf->wanted == DECISION_ASK)
 		return 0;
 	return hf->wanted == DECISION_ALLOW ? cure_deny(hf, v) : cure_allow(hf, v);
 }

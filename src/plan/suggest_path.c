@@ -273,7 +273,7 @@ static int suggest_wider(struct path_change *pf, const struct rule *rule)
 	case RULE_UNCOVERED:
 		break;
 	}
-	if (pf->f.policy->layers.items[rule->layer].kind == LAYER_REQUIREMENTS)
+	if (layer_is_fixed(&pf->f.policy->layers.items[rule->layer]))
 		return 0;
 	if (suggest_change(pf, rule, false) < 0)
 		return err_result(pf->f.e);
@@ -390,16 +390,13 @@ static int take_edit(struct path_change *pf, const struct verdict *before, bool 
 	return 0;
 }
 
-static int explain_requirements(struct suggester *f, const struct rule *rule)
+static int explain_fixed(struct suggester *f, const struct rule *rule)
 {
 	struct str place;
 
 	if (suggest_place(f, &rule->origin, &place) < 0)
 		return err_result(f->e);
-	return arena_printf(f->a, &f->change.why_not, f->e,
-			    "%.*s is a requirement that only the administrator of this machine can "
-			    "raise",
-			    STR_ARG(place));
+	return suggest_explain_fixed(f, rule->layer, place);
 }
 
 /* A deny of exactly this path, which no entry overrides. */
@@ -485,8 +482,8 @@ static int explain(struct path_change *pf, const struct rule *rule)
 	if (rule->kind == RULE_UNSANDBOXED)
 		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "this profile has no sandbox; choose another one");
-	if (f->policy->layers.items[rule->layer].kind == LAYER_REQUIREMENTS)
-		return explain_requirements(f, rule);
+	if (layer_is_fixed(&f->policy->layers.items[rule->layer]))
+		return explain_fixed(f, rule);
 	if (is_of_secrets(pf, rule) && (rule->glob.len || str_eq(rule->path, pf->path)))
 		return explain_secret(pf, rule);
 	if (suggest_place(f, &rule->origin, &place) < 0)

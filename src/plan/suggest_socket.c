@@ -74,9 +74,7 @@ static int change_socket(struct socket_change *sf, const struct net_verdict *v)
 
 static int cure(struct socket_change *sf, const struct net_verdict *v)
 {
-	bool is_required = sf->f.policy->layers.items[v->layer].kind == LAYER_REQUIREMENTS;
-
-	if (is_required)
+	if (layer_is_fixed(&sf->f.policy->layers.items[v->layer]))
 		return 0;
 	switch (v->reason) {
 	case NET_REASON_OFF:

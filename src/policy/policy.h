@@ -381,6 +381,7 @@ enum layer_kind {
 	LAYER_PROFILE,	    /* a path that it does not cover is denied */
 	LAYER_PROJECT,	    /* narrows; it does not change a path that it does not cover */
 	LAYER_REQUIREMENTS, /* narrows */
+	LAYER_CALL,	    /* narrows; of one call of a tool (sandbox_state.h) */
 };
 
 struct layer {
@@ -397,6 +398,12 @@ struct layer {
 	 */
 	struct net_rules net;
 };
+
+/* No file of the user's raises what it takes away. */
+static inline bool layer_is_fixed(const struct layer *layer)
+{
+	return layer->kind == LAYER_REQUIREMENTS || layer->kind == LAYER_CALL;
+}
 
 struct warning {
 	struct origin origin; /* .file NULL when there is none */
