@@ -10,11 +10,9 @@
 
 #include "agents/json_edit.h"
 #include "agents/setup.h"
-#include "backend/inside.h"
 #include "base/utf8.h"
 #include "os/child.h"
 #include "os/fd.h"
-#include "os/local_socket.h"
 #include "os/os.h"
 #include "os/program.h"
 #include "os/streams.h"
@@ -31,22 +29,17 @@ enum {
 
 int setup_prove(struct arena *a, struct proof *out, struct err *e)
 {
-	scoped_buf answer = BUF_INIT(REQUEST_MESSAGE_MAX);
-	const struct json *root;
-	int r = local_socket_talk(INSIDE_SOCKET, STR("{\"type\": \"hello\"}"), &answer);
+	const struct json *hello;
 
 	*out = (struct proof){ .is_inside = false };
-	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -ECONNREFUSED)
-		return 0;
-	if (r < 0)
-		return request_fail_talk(r, e);
-	if (request_read(a, buf_str(&answer), &root, e) < 0)
+	if (request_hello(a, &hello, e) < 0)
 		return err_result(e);
-	*out = (struct proof){ .is_inside = str_is(value_str(root, "type"), "hello"),
-			       .is_shell = value_bool(root, "shell"),
-			       .run = value_str(root, "run"),
-			       .profile = value_str(root, "profile"),
-			       .backend = value_str(root, "backend") };
+	if (hello)
+		*out = (struct proof){ .is_inside = true,
+				       .is_shell = value_bool(hello, "shell"),
+				       .run = value_str(hello, "run"),
+				       .profile = value_str(hello, "profile"),
+				       .backend = value_str(hello, "backend") };
 	return 0;
 }
 

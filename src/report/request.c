@@ -202,6 +202,23 @@ static int take_answer(cordon_report *r, struct str text, struct err *e)
 	return 0;
 }
 
+int request_hello(struct arena *a, const struct json **out, struct err *e)
+{
+	scoped_buf answer = BUF_INIT(MESSAGE_MAX);
+	int r = local_socket_talk(INSIDE_SOCKET, STR("{\"type\": \"hello\"}"), &answer);
+
+	*out = NULL;
+	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -ECONNREFUSED)
+		return 0;
+	if (r < 0)
+		return request_fail_talk(r, e);
+	if (request_read(a, buf_str(&answer), out, e) < 0)
+		return err_result(e);
+	if (!str_is(value_str(*out, "type"), "hello"))
+		*out = NULL;
+	return 0;
+}
+
 static int ask(cordon_report *r, uint32_t kind, const char *subject, const char *reason,
 	       struct err *e)
 {
