@@ -97,7 +97,7 @@ _cordon_options()
 	escalate) options="--reason --json -q --quiet -h --help" ;;
 	setup) options="-C --cd --dry-run --system --user --project --partial --check --undo --inside --yes --json -q --quiet -h --help" ;;
 	hook) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --json -q --quiet -h --help" ;;
-	mcp) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --backend --root -q --quiet -h --help" ;;
+	mcp) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --backend --root --approve-tool -q --quiet -h --help" ;;
 	proxy) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --network --allow-host --deny-host --audit --listen --token-file --token-env --json -q --quiet -h --help" ;;
 	help) options="-h --help" ;;
 	version) options="-h --help" ;;

@@ -93,6 +93,7 @@ complete -c cordon -n "__fish_seen_subcommand_from audit" -l run -x -a 'last' -d
 complete -c cordon -n "__fish_seen_subcommand_from audit" -l denied -d 'show only what the policy denied'
 complete -c cordon -n "__fish_seen_subcommand_from audit" -l since -x -d 'start at TIME: 90s, 10m or 2h ago, or a date'
 complete -c cordon -n "__fish_seen_subcommand_from mcp" -l root -x -a '(__fish_complete_directories)' -d 'open the project DIR as well'
+complete -c cordon -n "__fish_seen_subcommand_from mcp" -l approve-tool -d 'list the tool \'approve\', which answers for Claude'
 complete -c cordon -n "__fish_seen_subcommand_from setup" -l system -d 'for all users of this system'
 complete -c cordon -n "__fish_seen_subcommand_from setup" -l user -d 'for this user (the default)'
 complete -c cordon -n "__fish_seen_subcommand_from setup" -l project -d 'for the project in the working directory'

@@ -382,6 +382,7 @@ _cordon_options() {
 			'*--allow-socket[allow connections to the unix socket PATH]:path:_files'
 			'--backend[native, bwrap or landlock; none means no sandbox]:name:(native bwrap landlock none)'
 			'*--root[open the project DIR as well]:dir:_directories'
+			'--approve-tool[list the tool '\''approve'\'', which answers for Claude]'
 			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
 			'-h[print a short help]'
 			'--help[print the full help]'

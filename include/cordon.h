@@ -1210,6 +1210,9 @@ struct cordon_mcp_options {
 
 	cordon_warning_fn *on_log; /* a line for people; may be NULL */
 	void *user;
+
+	/* Bool: also the tool `approve`, for --permission-prompt-tool of Claude (docs/mcp.md). */
+	uint64_t approve_tool;
 };
 
 /* Tools for files and commands, over the Model Context Protocol; docs/mcp.md. */

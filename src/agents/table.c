@@ -152,6 +152,9 @@ static void write_codex(struct buf *b, const struct agent_places *p)
 	buf_add_text(
 		b, "for word do\n"
 		   "\tcase $word in\n"
+		   "\t# Codex asks before it calls a tool that may change files; who starts it may "
+		   "have it not ask.\n"
+		   "\tmcp_servers.cordon.default_tools_approval_mode=*) ;;\n"
 		   "\t*shell_tool* | *mcp_servers.cordon* | *features=* | *mcp_servers=*)\n"
 		   "\t\techo \"cordon-codex: '$word' would change what puts Cordon beneath codex\" "
 		   ">&2\n"

@@ -78,6 +78,7 @@ int cmd_mcp(const struct args *args)
 	run.load = &load;
 	asked.run = &run;
 	asked.roots = args_words(args, OPT_ROOT);
+	asked.approve_tool = args_have(args, OPT_APPROVE_TOOL);
 	if (cordon_mcp_start(&asked, &server, &error) < 0)
 		return finish_error(args, error);
 	status = serve(args, server, signals);

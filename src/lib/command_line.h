@@ -218,6 +218,8 @@
 	  "start at TIME: 90s, 10m or 2h ago, or a date")                                          \
 	X(ROOT, COMMAND, ONLY(MCP), OWN_WORDS, 0, "root", "DIR", "directories",                    \
 	  "open the project DIR as well")                                                          \
+	X(APPROVE_TOOL, COMMAND, ONLY(MCP), OWN_SWITCH, 0, "approve-tool", NULL, "",               \
+	  "list the tool 'approve', which answers for Claude")                                     \
 	X(SYSTEM, COMMAND, ONLY(SETUP), OWN_SWITCH, 0, "system", NULL, "",                         \
 	  "for all users of this system")                                                          \
 	X(USER, COMMAND, ONLY(SETUP), OWN_SWITCH, 0, "user", NULL, "",                             \

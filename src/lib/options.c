@@ -20,7 +20,7 @@ _Static_assert(sizeof(struct cordon_setup_options) == 6 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_proxy_options) == 5 * sizeof(uint64_t),
 	       "no padding, no narrow member");
-_Static_assert(sizeof(struct cordon_mcp_options) == 8 * sizeof(uint64_t),
+_Static_assert(sizeof(struct cordon_mcp_options) == 9 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_audit_options) == 7 * sizeof(uint64_t),
 	       "no padding, no narrow member");

@@ -327,16 +327,24 @@ static int call_attach(struct mcp_call *call, const struct request *rq, struct e
 	return copy_id(&call->arena, &progress, &call->progress, e);
 }
 
-/* NULL: without arguments, which is an empty object. */
-static int hash_arguments(const struct json *arguments, char out[SHA256_HEX_BYTES], struct err *e)
+static void add_value(struct buf *text, const struct json *value)
+{
+	struct json_writer w = JSON_LINE_INIT(text);
+
+	if (value)
+		json_add_value(&w, value);
+	else
+		buf_add_text(text, "{}\n");
+}
+
+/* What a call is: its arguments (without them: an empty object), and its ceiling. */
+static int hash_call(const struct mcp_start *what, char out[SHA256_HEX_BYTES], struct err *e)
 {
 	scoped_buf text = BUF_INIT((size_t)6 * FRAME_MAX_BYTES);
-	struct json_writer w = JSON_LINE_INIT(&text);
 
-	if (arguments)
-		json_add_value(&w, arguments);
-	else
-		buf_add_text(&text, "{}\n");
+	add_value(&text, what->arguments);
+	if (what->sandbox_state)
+		add_value(&text, what->sandbox_state);
 	if (buf_check(&text, e) < 0)
 		return err_result(e);
 	sha256_hex(buf_str(&text), out);
@@ -365,6 +373,13 @@ static struct mcp_call *call_new(struct request *rq, const struct tool *tool, st
 	return call;
 }
 
+static const struct tool *find_tool(const struct mcp *m, struct str name)
+{
+	bool approves = m->host.approves && str_is(name, tools[TOOL_APPROVE].name);
+
+	return approves ? &tools[TOOL_APPROVE] : tool_find(name);
+}
+
 static bool refuses_params(const struct request *rq, const struct json *name,
 			   const struct json *arguments, const struct json *state)
 {
@@ -372,7 +387,7 @@ static bool refuses_params(const struct request *rq, const struct json *name,
 
 	if (!name || name->type != JSON_STRING)
 		mcp_refuse(rq->m, &rq->to, RPC_PARAMS, "'name' is no string");
-	else if (!tool_find(name->string))
+	else if (!find_tool(rq->m, name->string))
 		mcp_refuse(rq->m, &rq->to, RPC_PARAMS, "there is no tool '%s'",
 			   utf8_show(name->string, shown, sizeof(shown)));
 	else if (arguments && arguments->type != JSON_OBJECT)
@@ -400,8 +415,7 @@ static bool has_room(struct mcp *m)
 	return m->call_count < MCP_MAX_CALLS;
 }
 
-static void start(struct request *rq, const struct tool *tool, const struct json *arguments,
-		  const char *digest)
+static void start(struct request *rq, const struct mcp_start *what, const char *digest)
 {
 	struct mcp *m = rq->m;
 	struct err e = ERR_INIT;
@@ -412,41 +426,78 @@ static void start(struct request *rq, const struct tool *tool, const struct json
 			   MCP_MAX_CALLS);
 		return;
 	}
-	call = call_new(rq, tool, &e);
+	call = call_new(rq, what->tool, &e);
 	if (!call) {
 		mcp_refuse(m, &rq->to, RPC_INTERNAL, "%s", e.text);
 		return;
 	}
 	memcpy(call->arguments, digest, sizeof(call->arguments));
-	if (m->host.start(m->host.user, call, tool, arguments, rq->elicits, &call->work, &e) == 0)
+	if (m->host.start(m->host.user, call, what, &call->work, &e) == 0)
 		return;
 	mcp_refuse(m, &rq->to, RPC_INTERNAL, "%s", e.text);
 	call->to.batch = NULL;
 	call_free(call);
 }
 
+static bool is_same(const struct json *a, const struct json *b)
+{
+	scoped_buf first = BUF_INIT((size_t)6 * FRAME_MAX_BYTES);
+	scoped_buf second = BUF_INIT((size_t)6 * FRAME_MAX_BYTES);
+
+	add_value(&first, a);
+	add_value(&second, b);
+	return first.failed == ERR_OK && second.failed == ERR_OK &&
+	       str_eq(buf_str(&first), buf_str(&second));
+}
+
+/*
+ * What codex says of its own sandbox; newer ones say it under two names. SECURITY: one that says it in another
+ * way does so because this server has declared that it obeys, so its calls go no further.
+ */
+static bool find_state(const struct request *rq, const struct json **out)
+{
+	const struct json *state = rpc_param(rq->meta, MCP_SANDBOX_STATE);
+	const struct json *same = rpc_param(rq->meta, MCP_SANDBOX_STATE "-meta");
+
+	*out = state ? state : same;
+	if (state && same && !is_same(state, same)) {
+		mcp_refuse(rq->m, &rq->to, RPC_PARAMS,
+			   "the two states of codex's sandbox in '_meta' differ");
+		return false;
+	}
+	if (!*out && rq->m->has_told_state) {
+		mcp_refuse(rq->m, &rq->to, RPC_INVALID,
+			   "this codex does not say with each call what its sandbox is, so that "
+			   "can't be held: a newer one does");
+		return false;
+	}
+	return true;
+}
+
 void mcp_call_begin(struct request *rq)
 {
 	const struct json *params = rq->message->params;
 	const struct json *name = rpc_param(params, "name");
-	const struct json *arguments = rpc_param(params, "arguments");
 	const struct json *state = rpc_param(params, "requestState");
+	struct mcp_start what = { .arguments = rpc_param(params, "arguments"),
+				  .asks = rq->elicits };
 	bool is_modern = rq->to.version >= MCP_2026_07_28;
 	char digest[SHA256_HEX_BYTES] = "";
 	struct mcp_call *call = NULL;
 	struct err e = ERR_INIT;
 
-	if (refuses_params(rq, name, arguments, state))
+	if (refuses_params(rq, name, what.arguments, state) || !find_state(rq, &what.sandbox_state))
 		return;
+	what.tool = find_tool(rq->m, name->string);
 	/* For tickets alone. */
-	if (is_modern && hash_arguments(arguments, digest, &e) < 0) {
+	if (is_modern && hash_call(&what, digest, &e) < 0) {
 		mcp_refuse(rq->m, &rq->to, RPC_INTERNAL, "%s", e.text);
 		return;
 	}
 	if (state && is_modern)
 		call = mcp_asks_find(rq, state->string, digest);
 	if (!call) {
-		start(rq, tool_find(name->string), arguments, digest);
+		start(rq, &what, digest);
 	} else if (call_attach(call, rq, &e) < 0) {
 		mcp_refuse(rq->m, &rq->to, RPC_INTERNAL, "%s", e.text);
 		mcp_call_drop(call);

@@ -40,9 +40,17 @@ enum {
 struct mcp;
 struct mcp_call;
 
+struct mcp_start {
+	const struct tool *tool;
+	const struct json *arguments;	  /* NULL: there are none */
+	const struct json *sandbox_state; /* of codex, a ceiling of this call; NULL: there is none */
+	bool asks;			  /* the client can be asked */
+};
+
 /* What the server is made of; all but `log` must be there. */
 struct mcp_host {
 	void *user;
+	bool approves; /* the tool `approve` is listed */
 	/* A whole line, newline included. */
 	void (*send)(void *user, struct str line);
 	/* Whether the client has yet to read so much that progress has to wait. */
@@ -50,12 +58,9 @@ struct mcp_host {
 	/* One line for people. */
 	void (*log)(void *user, const char *text);
 	uint64_t (*now_ms)(void *user);
-	/*
-	 * Starts a call; what comes of it is told by mcp_call_*(), but not before this has returned.
-	 * `asks`: whether the client can be asked.
-	 */
-	int (*start)(void *user, struct mcp_call *call, const struct tool *tool,
-		     const struct json *arguments, bool asks, void **work, struct err *e);
+	/* Starts a call; what comes of it is told by mcp_call_*(), but not before this has returned. */
+	int (*start)(void *user, struct mcp_call *call, const struct mcp_start *what, void **work,
+		     struct err *e);
 	/* Ends it; nothing is told of it any more. */
 	void (*cancel)(void *user, void *work);
 	void (*answer)(void *user, uint64_t id, const char *by, const struct cordon_answer *answer);

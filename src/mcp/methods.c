@@ -84,6 +84,8 @@ static void list_tools(struct request *rq)
 	json_begin_array(&r.w);
 	for (size_t i = 0; i < TOOL_COUNT; i++)
 		add_tool(&r.w, &tools[i], rq->to.version);
+	if (rq->m->host.approves)
+		add_tool(&r.w, &tools[TOOL_APPROVE], rq->to.version);
 	json_end_array(&r.w);
 	end(rq, &r);
 }
@@ -236,6 +238,8 @@ void mcp_methods_dispatch(struct request *rq)
 	struct str name = rq->message->method;
 	char shown[80];
 
+	if (str_is(name, MCP_SANDBOX_STATE "/update"))
+		rq->m->has_told_state = true;
 	for (size_t i = 0; i < COUNT_OF(methods); i++) {
 		if (str_is(name, methods[i].name) &&
 		    methods[i].eras & (is_modern(rq) ? NEW : OLD)) {

@@ -255,18 +255,19 @@ static int tick_due(void *user, struct err *e)
 
 /* ---- The tools ---------------------------------------------------------------------------------- */
 
-static int start_call(void *user, struct mcp_call *call, const struct tool *tool,
-		      const struct json *arguments, bool asks, void **work, struct err *e)
+static int start_call(void *user, struct mcp_call *call, const struct mcp_start *what, void **work,
+		      struct err *e)
 {
 	struct cordon_mcp *s = user;
 	const struct toolbox_request request = {
-		.tool = tool,
-		.arguments = arguments,
+		.tool = what->tool,
+		.arguments = what->arguments,
+		.sandbox_state = what->sandbox_state,
 		.user = call,
 		.done = mcp_call_done,
 		.output = mcp_call_output,
 		.progress = mcp_call_progress,
-		.ask = asks ? mcp_call_ask : NULL,
+		.ask = what->asks ? mcp_call_ask : NULL,
 		.withdraw = mcp_call_withdraw,
 		.asks_alone = mcp_call_parks(call),
 	};
@@ -350,10 +351,12 @@ static void tell(void *user, const char *text)
 
 /* ---- The calls ---------------------------------------------------------------------------------- */
 
-static int make_server(struct cordon_mcp *s, struct err *e)
+static int make_server(struct cordon_mcp *s, const struct cordon_mcp_options *options,
+		       struct err *e)
 {
 	const struct mcp_host host = {
 		.user = s,
+		.approves = options->approve_tool != 0,
 		.send = send_line,
 		.is_behind = is_behind,
 		.log = say,
@@ -413,7 +416,7 @@ static int watch_input(struct cordon_mcp *s, struct err *e)
 static int start(struct cordon_mcp *s, const struct cordon_mcp_options *options, struct err *e)
 {
 	if (loop_init(&s->loop, e) < 0 || loop_prepare_timers(&s->loop, e) < 0 ||
-	    make_toolbox(s, options, e) < 0 || make_server(s, e) < 0)
+	    make_toolbox(s, options, e) < 0 || make_server(s, options, e) < 0)
 		return err_result(e);
 	return watch_input(s, e);
 }

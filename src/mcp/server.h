@@ -46,6 +46,8 @@ enum mcp_level {
 /* MCP_LEVEL_OFF: there is none of that name. */
 enum mcp_level mcp_level_find(const struct json *name);
 
+#define MCP_SANDBOX_STATE "codex/sandbox-state"
+
 enum { MCP_BY_BYTES = 80, MCP_MESSAGE_BYTES = 64 << 20, MCP_TAIL_BYTES = 4 << 10 };
 
 /* The answers to several messages that came as one. */
@@ -117,6 +119,7 @@ struct mcp {
 	enum mcp_version version;
 	bool is_ready; /* the client has said so */
 	bool elicits, has_roots;
+	bool has_told_state; /* of codex's sandbox, as it was done once: apart from the calls */
 	enum mcp_level level;
 	char by[MCP_BY_BYTES];
 	uint64_t roots_request; /* that waits for an answer; 0: none */

@@ -100,6 +100,12 @@ static void add_capabilities(struct json_writer *w)
 		json_begin_object(w);
 		json_end_object(w);
 	}
+	json_key(w, "experimental");
+	json_begin_object(w);
+	json_key(w, MCP_SANDBOX_STATE);
+	json_begin_object(w);
+	json_end_object(w);
+	json_end_object(w);
 	json_end_object(w);
 	json_key(w, "instructions");
 	json_add_text(w, instructions);

@@ -188,7 +188,7 @@ static int read_entry(struct reader *r, const struct json *entry)
 	static const char *const known[] = { "path", "access", "missing_path_behavior", NULL };
 	const struct json *path = json_find(entry, "path");
 	const struct json *missing = json_find(entry, "missing_path_behavior");
-	enum access access;
+	enum access access = ACCESS_DENY;
 	struct str type;
 
 	if (check_members(entry, known, "an entry of the profile", r->e) < 0 ||

@@ -228,6 +228,15 @@ static int tick_is_due(void *user, struct err *e)
 
 /* ---- Questions --------------------------------------------------------------------------------------- */
 
+/* Who wants it: of Claude's tools, the one that Claude asks about. */
+static struct str name_program(const struct toolbox_call *call)
+{
+	const struct tool *tool = call->request.tool;
+	const struct json *name = json_find(call->arguments, "tool_name");
+
+	return tool->access == TOOL_APPROVES && name ? name->string : str_of(tool->name);
+}
+
 static int fill_ask(struct toolbox_call *call, struct str path, struct ask *ask, struct err *e)
 {
 	const struct tool_project *project = call->project ? call->project : call->box->projects;
@@ -248,7 +257,7 @@ static int fill_ask(struct toolbox_call *call, struct str path, struct ask *ask,
 			     .operation = OPERATION_OPEN_WRITE,
 			     .subject = path,
 			     .named = path,
-			     .program = str_of(call->request.tool->name),
+			     .program = name_program(call),
 			     .cwd = call->box->projects->path,
 			     .origin = verdict.rule->origin,
 			     .reason = STR_EMPTY,

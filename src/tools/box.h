@@ -7,6 +7,8 @@
  *	line.c		the worker of a project, and the messages to it
  *	command.c	execute_command
  *	asking.c	what is refused and may be granted
+ *	approve.c	what Claude asks before it uses its own tools
+ *	ceiling.c	calls that may do less than the session
  *	resources.c	what the session says of itself
  */
 #pragma once
@@ -38,6 +40,10 @@ struct tool_project {
 	struct line *line; /* NULL: not started */
 	struct line *old_lines;
 	struct tool_project *next;
+	/* The same with a ceiling (ceiling.c); in one of those: what it is, and where it comes from. */
+	struct tool_project *limited;
+	struct layer layer;
+	struct str ceiling; /* JSON; "": none */
 };
 
 struct box_grant {
@@ -86,8 +92,10 @@ struct toolbox_call {
 	struct toolbox_request request;
 	struct arena arena;
 	struct json *arguments;
-	struct buf text; /* the arguments as JSON */
+	struct buf text;    /* the arguments as JSON */
+	struct str ceiling; /* JSON; "": none */
 	uint32_t number;
+	enum tool_id sent_as; /* to the worker */
 	enum call_state state;
 	struct tool_project *project;
 	struct line *line; /* that has it, if it was sent */
@@ -119,9 +127,13 @@ struct str box_text(const struct json *object, const char *name) NONNULL;
 /* ---- project.c ------------------------------------------------------------------------------- */
 
 struct tool_project *box_project_of(struct toolbox *box, struct str path) NONNULL;
+/* Sets call->project: of `path`, with the ceiling of the call. */
+int box_choose_project(struct toolbox_call *call, struct str path, struct err *e)
+	MUST_CHECK NONNULL;
 /* NULL and `e`: it can't be opened. */
 struct tool_project *box_open_project(struct toolbox *box, struct str path, bool is_read_only,
 				      struct err *e) MUST_CHECK NONNULL;
+void box_free_project(struct tool_project *p) NONNULL;
 /*
  * The policy of a project for what starts in a directory of it; "": where the first one starts. It is
  * the first one's, with the project as one root more: read-only ones stay so.
@@ -157,6 +169,31 @@ const struct cordon_policy *line_policy(const struct tool_project *project) NONN
 
 void command_begin(struct toolbox_call *call) NONNULL;
 void command_cancel(struct toolbox_call *call) NONNULL;
+
+/* ---- ceiling.c ---------------------------------------------------------------------------------- */
+
+/* What the call brings (NULL: nothing) is kept with it. */
+int ceiling_keep(struct toolbox_call *call, const struct json *state, struct err *e) MUST_CHECK
+	__attribute__((nonnull(1, 3)));
+/* `p` as the ceiling of the call narrows it; `p` itself without one. NULL and `e`: it can't be held. */
+struct tool_project *ceiling_project(struct toolbox_call *call, struct tool_project *p,
+				     struct err *e) MUST_CHECK NONNULL;
+
+/* ---- linux/inside.c ----------------------------------------------------------------------------- */
+
+/*
+ * In a sandbox of Cordon's: whether its kernel lets `path` (absolute) be read or written; of a new file, whether
+ * it can be made.
+ */
+bool inside_lets(struct arena *a, struct str path, enum access access) MUST_CHECK NONNULL;
+
+/* ---- approve.c ---------------------------------------------------------------------------------- */
+
+void approve_begin(struct toolbox_call *call) NONNULL;
+/* What the worker says of the path. */
+void approve_take(struct toolbox_call *call, const struct tool_result *result) NONNULL;
+/* The path that it is about; "": none. */
+void approve_place(const struct toolbox_call *call, struct str *out) NONNULL;
 
 /* ---- asking.c ----------------------------------------------------------------------------------- */
 

@@ -262,11 +262,13 @@ static const char *const *find_words(struct toolbox_call *call, struct err *e)
 	return words;
 }
 
-static bool is_denied(struct toolbox *box, struct str path)
+/* In the project that the path lies in, which becomes that of the call. */
+static bool is_denied(struct toolbox_call *call, struct str path)
 {
-	const struct tool_project *p = box_project_of(box, path);
+	struct err ignored = ERR_INIT;
 
-	return plan_resolve(p->policy->plan, path).access == ACCESS_DENY;
+	return box_choose_project(call, path, &ignored) < 0 ||
+	       plan_resolve(call->project->policy->plan, path).access == ACCESS_DENY;
 }
 
 /*
@@ -276,17 +278,15 @@ static bool is_denied(struct toolbox *box, struct str path)
 static bool find_directory(struct toolbox_call *call, struct str *out)
 {
 	struct str named = box_text(call->arguments, "cwd"), plain;
-	struct toolbox *box = call->box;
 	struct err ignored = ERR_INIT;
 
 	*out = call->project->path;
 	if (!named.len)
 		return true;
-	if (path_plain(&call->arena, box->projects->path, named, &plain, &ignored) < 0 ||
-	    is_denied(box, plain) ||
-	    os_canonical_directory(&call->arena, plain, out, &ignored) < 0 || is_denied(box, *out))
+	if (path_plain(&call->arena, call->box->projects->path, named, &plain, &ignored) < 0 ||
+	    is_denied(call, plain) ||
+	    os_canonical_directory(&call->arena, plain, out, &ignored) < 0 || is_denied(call, *out))
 		return false;
-	call->project = box_project_of(box, *out);
 	return path_is_under(*out, call->project->path);
 }
 
@@ -310,6 +310,7 @@ static int start(struct toolbox_call *call, struct str directory, struct err *e)
 			return err_result(e);
 	}
 	run.policy = elsewhere ? elsewhere : call->project->policy;
+	run.sandbox = call->project->asked.run.sandbox;
 	run.enable = run.disable = NULL;
 	run.load = &load;
 	run.flags = CORDON_RUN_CAPTURE | CORDON_RUN_NO_STDIN | CORDON_RUN_QUIET;

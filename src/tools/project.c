@@ -33,8 +33,14 @@ bool box_project_is_there(const struct tool_project *p)
 	       file.device == p->device && file.inode == p->inode;
 }
 
-static void project_free(struct tool_project *p)
+void box_free_project(struct tool_project *p)
 {
+	while (p->limited) {
+		struct tool_project *limited = p->limited;
+
+		p->limited = limited->next;
+		box_free_project(limited);
+	}
 	line_free_all(p);
 	cordon_policy_free(p->policy);
 	arena_done(&p->arena);
@@ -47,7 +53,7 @@ void box_free_projects(struct toolbox *box)
 		struct tool_project *p = box->projects;
 
 		box->projects = p->next;
-		project_free(p);
+		box_free_project(p);
 	}
 }
 
@@ -56,6 +62,20 @@ static void tell_warning(void *user, const char *text)
 	const struct tool_project *p = user;
 
 	box_log(p->box, "%s", text);
+}
+
+/* The same with the project's ceiling. */
+static cordon_policy *narrow(const struct tool_project *p, cordon_policy *policy, struct err *e)
+{
+	const struct cordon_load_options quiet = { .size = sizeof(quiet) };
+	const struct run_needs needs = { .asks = true, .ceiling = &p->layer };
+	cordon_policy *narrowed;
+
+	if (!policy || !p->ceiling.len)
+		return policy;
+	narrowed = load_again(policy, &quiet, &needs, e);
+	cordon_policy_free(policy);
+	return narrowed;
 }
 
 cordon_policy *box_load(const struct tool_project *p, struct str directory, struct err *e)
@@ -69,11 +89,11 @@ cordon_policy *box_load(const struct tool_project *p, struct str directory, stru
 		load.workspace = first ? first->policy->workspace.path.p : load.workspace;
 	}
 	/* SECURITY: what is denied or protected in the first one's workspace stays so. */
-	if (first && first != p) {
+	if (first && !str_eq(first->path, p->path)) {
 		needs.root = p->path;
 		needs.root_is_read_only = p->is_read_only;
 	}
-	return load_new(&load, &needs, e);
+	return narrow(p, load_new(&load, &needs, e), e);
 }
 
 static int add_read_only(struct tool_project *p, struct str root, struct err *e)
@@ -172,7 +192,7 @@ struct tool_project *box_open_project(struct toolbox *box, struct str path, bool
 				    .arena = ARENA_INIT(PROJECT_MAX_BYTES),
 				    .is_read_only = is_read_only };
 	if (arena_copy(&p->arena, path, &copy, e) < 0 || load_project(p, copy, e) < 0) {
-		project_free(p);
+		box_free_project(p);
 		return NULL;
 	}
 	while (*last)
@@ -213,6 +233,16 @@ struct tool_project *box_project_of(struct toolbox *box, struct str path)
 			depth = p->path.len;
 		}
 	return best;
+}
+
+int box_choose_project(struct toolbox_call *call, struct str path, struct err *e)
+{
+	struct tool_project *p = ceiling_project(call, box_project_of(call->box, path), e);
+
+	if (!p)
+		return err_wrap(e, "the sandbox that codex has chosen can't be held");
+	call->project = p;
+	return 0;
 }
 
 int box_print_sandbox(struct arena *a, const struct tool_project *p, const char *backend,
@@ -274,16 +304,22 @@ const char *toolbox_digest(struct toolbox *box)
 
 void box_policy_changed(struct toolbox *box)
 {
-	for (struct tool_project *p = box->projects; p; p = p->next)
+	for (struct tool_project *p = box->projects; p; p = p->next) {
 		line_end(p);
+		for (struct tool_project *q = p->limited; q; q = q->next)
+			line_end(q);
+	}
 	box->has_digest = false;
 }
 
 /* The workers have the same policies as before, and go on. */
 static void roots_changed(struct toolbox *box)
 {
-	for (struct tool_project *p = box->projects; p; p = p->next)
+	for (struct tool_project *p = box->projects; p; p = p->next) {
 		line_tell_roots(p);
+		for (struct tool_project *q = p->limited; q; q = q->next)
+			line_tell_roots(q);
+	}
 	box->has_digest = false;
 }
 
@@ -344,7 +380,7 @@ static bool is_granted(const struct toolbox *box, struct str path)
 
 static void refuse_project(struct toolbox_call *call, struct str path, enum access wanted)
 {
-	const struct scope scope = { .plan = call->box->projects->policy->plan,
+	const struct scope scope = { .plan = call->project->policy->plan,
 				     .sandbox = STR_EMPTY,
 				     .home = STR_EMPTY,
 				     .private_tmp = { STR_EMPTY, STR_EMPTY } };
@@ -361,10 +397,18 @@ static void refuse_project(struct toolbox_call *call, struct str path, enum acce
 	call_done(&made);
 }
 
+/* SECURITY: what was granted was not granted to a call with a ceiling, which nobody raises. */
+static bool may_open(const struct toolbox_call *call, struct str path, enum access wanted)
+{
+	return plan_resolve(call->project->policy->plan, path).access >= wanted ||
+	       (!call->project->ceiling.len && is_granted(call->box, path));
+}
+
 /* SECURITY: opened for writing only where the policy allows it anyway, or somebody has granted it. */
 void box_take_project(struct toolbox_call *call)
 {
 	struct toolbox *box = call->box;
+	const struct plan *plan = call->project->policy->plan;
 	struct str named = box_text(call->arguments, "path"), path, plain;
 	bool writes = str_is(box_text(call->arguments, "access"), "write");
 	enum access wanted = writes ? ACCESS_WRITE : ACCESS_READ;
@@ -377,20 +421,18 @@ void box_take_project(struct toolbox_call *call)
 		return;
 	}
 	/* Before it is known whether it exists: a denied path says nothing of that. */
-	if (plan_resolve(box->projects->policy->plan, plain).access == ACCESS_DENY) {
+	if (plan_resolve(plan, plain).access == ACCESS_DENY) {
 		refuse_project(call, plain, wanted);
 		return;
 	}
 	/* Nor does one that a link leads to. */
 	if (os_canonical_directory(&call->arena, plain, &path, &e) < 0 ||
-	    plan_resolve(box->projects->policy->plan, path).access == ACCESS_DENY) {
+	    plan_resolve(plan, path).access == ACCESS_DENY) {
 		box_refuse(call, REFUSAL_NOT_FOUND, "there is no such directory");
 		return;
 	}
 	p = find_project(box, path);
-	if (!(p && (!writes || !p->is_read_only)) &&
-	    plan_resolve(box->projects->policy->plan, path).access < wanted &&
-	    !is_granted(box, path)) {
+	if (!(p && (!writes || !p->is_read_only)) && !may_open(call, path, wanted)) {
 		refuse_project(call, path, wanted);
 		return;
 	}

@@ -213,6 +213,21 @@ _Static_assert(TOOL_COUNT == 9, "each tool has its words here");
 	       "\"guard\":{\"type\":\"string\"},\"grant\":{\"type\":\"string\"}," ENDS_OUTPUT
 #define CHECK_PATH_WORDS "Says what may be done with a path."
 
+#define APPROVE_IN                                                                                \
+	OBJECT "\"tool_name\":" TEXT(                                                             \
+		"of the client's own tools") ",\"input\":{\"type\":"                              \
+					     "\"object\",\"description\":\"what that tool is "    \
+					     "given\"},\"tool_use_id\":" TEXT("which call it is") \
+						     ENDS_INPUT("\"tool_name\",\"input\"")
+#define APPROVE_OUT                                                                       \
+	OBJECT "\"behavior\":{\"type\":\"string\",\"enum\":[\"allow\",\"deny\"]},"        \
+	       "\"message\":{\"type\":\"string\"},\"updatedInput\":{\"type\":\"object\"}" \
+	       "," ENDS_OUTPUT
+#define APPROVE_WORDS                                                                    \
+	"For the client, not for the model: says whether the policy lets a tool of the " \
+	"client's do what it is about to do. Grants nothing."
+
+#define IS_SLOW_APPROVE		false
 #define IS_SLOW_OPEN_FILE	false
 #define IS_SLOW_CHECK_PATH	false
 #define IS_SLOW_LIST_FILES	true
@@ -237,7 +252,7 @@ const struct tool tools[TOOL_ALL] = {
 			     .is_destructive = (destroys),                  \
 			     .is_idempotent = (repeats),                    \
 			     .is_slow = IS_SLOW_##tool_id },
-	TOOLS(TOOL_ROW) HOST_TOOLS(TOOL_ROW)
+	TOOLS(TOOL_ROW) HOST_TOOLS(TOOL_ROW) PROMPT_TOOLS(TOOL_ROW)
 #undef TOOL_ROW
 };
 

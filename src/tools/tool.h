@@ -44,17 +44,20 @@
 	X(OPEN_FILE, open_file, TOOL_READS, false, false, true) \
 	X(CHECK_PATH, check_path, TOOL_READS, true, false, true)
 
+/* Listed where it is asked for: what Claude asks in the place of a person. */
+#define PROMPT_TOOLS(X) X(APPROVE, approve, TOOL_APPROVES, true, false, true)
+
 enum tool_id {
 #define TOOL_ID(id, name, access, reads, destroys, repeats) TOOL_##id,
 	TOOLS(TOOL_ID) TOOL_COUNT,
 	TOOL_LAST_LISTED = TOOL_COUNT - 1,
-	HOST_TOOLS(TOOL_ID)
+	HOST_TOOLS(TOOL_ID) PROMPT_TOOLS(TOOL_ID)
 #undef TOOL_ID
 		TOOL_ALL
 };
 
-/* What a tool needs: its files read, its files written, a command run, a project more. */
-enum tool_access { TOOL_READS, TOOL_EDITS, TOOL_EXECUTES, TOOL_OPENS };
+/* What a tool needs: its files read, its files written, a command run, a project more, an answer. */
+enum tool_access { TOOL_READS, TOOL_EDITS, TOOL_EXECUTES, TOOL_OPENS, TOOL_APPROVES };
 
 struct tool {
 	enum tool_id id;

@@ -152,6 +152,10 @@ void box_take(struct toolbox_call *call, const struct tool_result *result)
 	const struct json *parsed, *error, *needs = NULL;
 	struct str path, plain;
 
+	if (call->request.tool->access == TOOL_APPROVES) {
+		approve_take(call, result);
+		return;
+	}
 	/* SECURITY: no refusal of a tool that only reads ends by a grant, so the worker has made it up. */
 	if (!result->is_error || call->was_asked || !call->request.ask ||
 	    call->request.tool->is_read_only) {
@@ -190,6 +194,12 @@ static struct str find_patched(struct str patch)
 
 static struct str find_place(const struct toolbox_call *call)
 {
+	struct str place;
+
+	if (call->request.tool->access == TOOL_APPROVES) {
+		approve_place(call, &place);
+		return place;
+	}
 	if (call->request.tool->id == TOOL_APPLY_PATCH)
 		return find_patched(box_text(call->arguments, "patch"));
 	return box_text(call->arguments,
@@ -200,6 +210,7 @@ static void begin_worker(struct toolbox_call *call)
 {
 	struct err e = ERR_INIT;
 
+	call->sent_as = call->request.tool->id;
 	if (line_send(call, &e) < 0)
 		box_refuse(call, REFUSAL_CONFLICT, "the sandbox can't be started: %s", e.text);
 }
@@ -207,6 +218,7 @@ static void begin_worker(struct toolbox_call *call)
 void box_begin(struct toolbox_call *call)
 {
 	const struct tool *tool = call->request.tool;
+	struct err e = ERR_INIT;
 	char why[WHY_BYTES];
 
 	if (!check_arguments(tool, call->arguments, why, sizeof(why))) {
@@ -214,11 +226,15 @@ void box_begin(struct toolbox_call *call)
 		return;
 	}
 	asking_look(call->box);
+	if (box_choose_project(call, tool->access == TOOL_OPENS ? STR_EMPTY : find_place(call),
+			       &e) < 0) {
+		box_refuse(call, REFUSAL_VIOLATION, "%s", e.text);
+		return;
+	}
 	if (tool->access == TOOL_OPENS) {
 		box_take_project(call);
 		return;
 	}
-	call->project = box_project_of(call->box, find_place(call));
 	if (!box_project_is_there(call->project)) {
 		box_refuse(call, REFUSAL_CONFLICT,
 			   "'%.*s' is not the directory any more that was opened as a project",
@@ -227,6 +243,8 @@ void box_begin(struct toolbox_call *call)
 	}
 	if (tool->access == TOOL_EXECUTES)
 		command_begin(call);
+	else if (tool->access == TOOL_APPROVES)
+		approve_begin(call);
 	else
 		begin_worker(call);
 }
@@ -299,6 +317,7 @@ int toolbox_start(struct toolbox *box, const struct toolbox_request *request,
 				       .number = ++box->last_call,
 				       .watcher = { .fd = -1 } };
 	if (copy_arguments(call, request->arguments, e) < 0 ||
+	    ceiling_keep(call, request->sandbox_state, e) < 0 ||
 	    loop_prepare_timers(box->loop, e) < 0) {
 		free_call(call);
 		return err_result(e);

@@ -34,6 +34,8 @@ void toolbox_free(struct toolbox *box);
 struct toolbox_request {
 	const struct tool *tool;
 	const struct json *arguments; /* copied; NULL: {} */
+	/* What codex says of its own sandbox: a ceiling of this call. Copied; NULL: there is none. */
+	const struct json *sandbox_state;
 	void *user;
 	/* Exactly once, unless it is cancelled; never before toolbox_begin(). */
 	void (*done)(void *user, const struct tool_result *result);

@@ -15,7 +15,7 @@ enum { MCP_HOST_CALLS = 128, MCP_HOST_LINES = 512 };
 struct mcp_host_call {
 	struct mcp_call *call;
 	const struct tool *tool;
-	bool asks, is_cancelled;
+	bool asks, is_cancelled, has_state;
 	char arguments[256];
 };
 
@@ -81,8 +81,8 @@ static uint64_t mcp_fake_now(void *user)
 	return f->now_ms;
 }
 
-static int mcp_fake_start(void *user, struct mcp_call *call, const struct tool *tool,
-			  const struct json *arguments, bool asks, void **work, struct err *e)
+static int mcp_fake_start(void *user, struct mcp_call *call, const struct mcp_start *what,
+			  void **work, struct err *e)
 {
 	struct mcp_fake *f = user;
 	struct mcp_host_call *c = &f->calls[f->call_count % MCP_HOST_CALLS];
@@ -91,9 +91,12 @@ static int mcp_fake_start(void *user, struct mcp_call *call, const struct tool *
 
 	if (f->fails_start)
 		return FAIL(e, ERR_NOMEM, "out of memory");
-	*c = (struct mcp_host_call){ .call = call, .tool = tool, .asks = asks };
-	if (arguments)
-		json_add_value(&w, arguments);
+	*c = (struct mcp_host_call){ .call = call,
+				     .tool = what->tool,
+				     .asks = what->asks,
+				     .has_state = what->sandbox_state != NULL };
+	if (what->arguments)
+		json_add_value(&w, what->arguments);
 	f->call_count++;
 	*work = c;
 	return 0;

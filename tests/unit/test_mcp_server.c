@@ -411,6 +411,52 @@ TEST(calls_run_side_by_side_and_end_in_any_order)
 	mcp_fake_done(f);
 }
 
+#define STATE(name, value) "\"codex/sandbox-state" name "\":" value
+
+TEST(the_sandbox_of_codex_goes_with_its_calls)
+{
+	struct mcp_fake *f = fake();
+	const struct json *answer;
+
+	feed(f, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+		"\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}}}");
+	answer = next(f);
+	REQUIRE(find(answer, "result/capabilities/experimental") != NULL);
+	CHECK(json_find(find(answer, "result/capabilities/experimental"), "codex/sandbox-state") !=
+	      NULL);
+	feed(f, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+	feed(f, CALL("1"));
+	feed(f, CALL("2", ",\"_meta\":{" STATE("", "{\"a\":1}") "}"));
+	feed(f, CALL("3", ",\"_meta\":{" STATE("-meta", "{\"a\":1}") "}"));
+	feed(f,
+	     CALL("4", ",\"_meta\":{" STATE("", "{\"a\":1}") "," STATE("-meta", "{\"a\":1}") "}"));
+	CHECK_INT(f->call_count, 4);
+	CHECK(!f->calls[0].has_state && f->calls[1].has_state && f->calls[2].has_state &&
+	      f->calls[3].has_state);
+	feed(f,
+	     CALL("5", ",\"_meta\":{" STATE("", "{\"a\":1}") "," STATE("-meta", "{\"a\":2}") "}"));
+	CHECK_ERROR(f, "5", "-32602");
+	CHECK_INT(f->call_count, 4);
+	mcp_fake_done(f);
+}
+
+TEST(a_codex_that_tells_it_apart_from_the_calls_gets_none_done)
+{
+	struct mcp_fake *f = fake();
+
+	initialize(f, "2025-06-18", "{}");
+	feed(f, CALL("1"));
+	CHECK_INT(f->call_count, 1);
+	feed(f, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"codex/sandbox-state/"
+		"update\",\"params\":{}}");
+	CHECK_ERROR(f, "2", "-32601");
+	feed(f, CALL("3"));
+	CHECK_ERROR(f, "3", "-32600");
+	feed(f, CALL("4", ",\"_meta\":{" STATE("", "{}") "}"));
+	CHECK_INT(f->call_count, 2);
+	mcp_fake_done(f);
+}
+
 TEST(too_many_calls_are_refused_until_one_ends)
 {
 	struct mcp_fake *f = fake();

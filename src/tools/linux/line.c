@@ -579,7 +579,7 @@ static int line_begin(struct tool_project *p, struct err *e)
 int line_send(struct toolbox_call *call, struct err *e)
 {
 	struct tool_project *p = call->project;
-	char tool = (char)call->request.tool->id;
+	char tool = (char)call->sent_as;
 	const struct str parts[] = { { &tool, 1 }, buf_str(&call->text) };
 
 	if (!p->line && line_begin(p, e) < 0)
