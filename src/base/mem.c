@@ -17,6 +17,9 @@
 #ifndef MEM_POOL_BYTES
 #define MEM_POOL_BYTES 0
 #endif
+#if MEM_POOL_BYTES
+#include <malloc.h>
+#endif
 
 static struct {
 	alignas(max_align_t) unsigned char bytes[MEM_POOL_BYTES + 1];
@@ -24,6 +27,88 @@ static struct {
 	size_t last; /* where the newest block begins; `used` if that was freed */
 } pool;
 static const size_t pool_bytes = sizeof(pool.bytes) - 1;
+
+/*
+ * A program that serves calls frees with each one what it takes again for the next. musl gives freed memory back at
+ * once, by system calls and page faults that take a part of a call that can be measured. So a few blocks are kept.
+ */
+#if MEM_POOL_BYTES
+enum { KEPT_COUNT = 48, KEPT_LEAST = 256, KEPT_MOST = 32 << 10, KEPT_WASTE = 4 };
+
+static struct {
+	struct {
+		void *block; /* NULL: none */
+		size_t size;
+	} blocks[KEPT_COUNT];
+	size_t oldest;
+} kept;
+
+static bool keep(void *block)
+{
+	size_t size = block ? malloc_usable_size(block) : 0;
+	size_t at = 0;
+
+	if (size < KEPT_LEAST || size > KEPT_MOST)
+		return false;
+	while (at < KEPT_COUNT && kept.blocks[at].block)
+		at++;
+	if (at == KEPT_COUNT) {
+		at = kept.oldest++ % KEPT_COUNT;
+		free(kept.blocks[at].block);
+	}
+	kept.blocks[at].block = block;
+	kept.blocks[at].size = size;
+	return true;
+}
+
+/* Not zeroed. */
+static void *take_kept(size_t size)
+{
+	for (size_t i = 0; i < KEPT_COUNT; i++) {
+		void *block = kept.blocks[i].block;
+		size_t room = kept.blocks[i].size;
+
+		if (!block || room < size || room / KEPT_WASTE > size)
+			continue;
+		kept.blocks[i].block = NULL;
+		return block;
+	}
+	return NULL;
+}
+
+/* For a block that grows; NULL: none is large enough. */
+static void *move_to_kept(void *block, size_t size)
+{
+	size_t old = block ? malloc_usable_size(block) : 0;
+	void *moved = old < size ? take_kept(size) : NULL;
+
+	if (!moved || !old)
+		return moved;
+	memcpy(moved, block, old);
+	if (!keep(block))
+		free(block);
+	return moved;
+}
+#else
+static bool keep(const void *block)
+{
+	(void)block;
+	return false;
+}
+
+static void *take_kept(size_t size)
+{
+	(void)size;
+	return NULL;
+}
+
+static void *move_to_kept(const void *block, size_t size)
+{
+	(void)block;
+	(void)size;
+	return NULL;
+}
+#endif
 
 static bool is_pooled(const void *block)
 {
@@ -69,6 +154,8 @@ void *mem_new(size_t size, struct err *e)
 	size_t wanted = size ? size : 1;
 	void *block = take(pool.used, wanted);
 
+	if (!block)
+		block = take_kept(wanted);
 	if (block)
 		return memset(block, 0, wanted);
 	block = calloc(1, wanted);
@@ -87,6 +174,8 @@ int mem_resize(void **block, size_t size, struct err *e)
 	else if (!*block)
 		moved = take(pool.used, wanted);
 	if (!moved && !is_pooled(*block))
+		moved = move_to_kept(*block, wanted);
+	if (!moved && !is_pooled(*block))
 		moved = realloc(*block, wanted);
 	if (!moved)
 		return FAIL(e, ERR_NOMEM, "out of memory: %zu bytes were needed", size);
@@ -96,8 +185,10 @@ int mem_resize(void **block, size_t size, struct err *e)
 
 void mem_free(void *block)
 {
-	if (!is_pooled(block))
-		free(block);
-	else if ((unsigned char *)block == pool.bytes + pool.last)
+	if (!is_pooled(block)) {
+		if (!keep(block))
+			free(block);
+	} else if ((unsigned char *)block == pool.bytes + pool.last) {
 		pool.used = pool.last;
+	}
 }

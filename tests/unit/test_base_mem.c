@@ -115,3 +115,67 @@ TEST(a_full_pool_leaves_the_rest_to_malloc)
 	CHECK(block != NULL);
 	mem_free(block);
 }
+
+/* From here on the pool is full. */
+TEST(a_block_that_was_freed_is_given_again_zeroed_if_it_is_not_far_too_large)
+{
+	struct err e = ERR_INIT;
+	unsigned char *freed = grow(NULL, 4000), *small, *again;
+
+	REQUIRE(freed != NULL);
+	memset(freed, 5, 4000);
+	mem_free(freed);
+	small = mem_new(300, &e);
+	again = mem_new(3000, &e);
+	REQUIRE(small && again);
+	CHECK(small != freed && again == freed);
+	CHECK(holds(again, 3000, 0) && holds(small, 300, 0));
+	mem_free(again);
+	mem_free(small);
+}
+
+TEST(a_block_that_grows_into_a_freed_one_keeps_its_bytes)
+{
+	unsigned char *block = grow(NULL, 1000), *larger = grow(NULL, 3000), *moved;
+
+	REQUIRE(block && larger);
+	memset(block, 6, 1000);
+	memset(larger, 7, 3000);
+	mem_free(larger);
+	moved = grow(block, 2500);
+	REQUIRE(moved != NULL);
+	CHECK(moved != block && holds(moved, 1000, 6));
+	memset(moved, 8, 2500);
+	moved = grow(moved, 100);
+	REQUIRE(moved != NULL);
+	CHECK(holds(moved, 100, 8));
+	mem_free(moved);
+}
+
+TEST(blocks_of_any_size_and_order_hold_what_was_written_to_them)
+{
+	unsigned char *blocks[100] = { NULL };
+	size_t sizes[100] = { 0 };
+	uint32_t random = 1;
+
+	for (size_t round = 0; round < 20000; round++) {
+		size_t at, size;
+
+		random = random * 1664525 + 1013904223;
+		at = random >> 8 & 63;
+		size = (random >> 16) % 40000 + 1;
+		if (random >> 30 == 0) {
+			mem_free(blocks[at]);
+			blocks[at] = NULL;
+			sizes[at] = 0;
+			continue;
+		}
+		blocks[at] = grow(blocks[at], size);
+		REQUIRE(blocks[at] != NULL);
+		CHECK(holds(blocks[at], sizes[at] < size ? sizes[at] : size, (unsigned char)at));
+		memset(blocks[at], (int)at, size);
+		sizes[at] = size;
+	}
+	for (size_t i = 0; i < COUNT_OF(blocks); i++)
+		mem_free(blocks[i]);
+}
