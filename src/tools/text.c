@@ -95,6 +95,11 @@ static bool is_text_control(unsigned char c)
 	       c == 0x1b;
 }
 
+static bool is_latin1_text(uint32_t c)
+{
+	return c >= 0x20 || is_text_control((unsigned char)c);
+}
+
 static bool decode_latin1(struct str bytes, struct buf *out)
 {
 	for (size_t i = 0; i < bytes.len; i++) {
@@ -102,7 +107,7 @@ static bool decode_latin1(struct str bytes, struct buf *out)
 		char text[4];
 		size_t len;
 
-		if ((c < 0x20 && !is_text_control(c)) || !utf8_put(c, text, &len))
+		if (!is_latin1_text(c) || !utf8_put(c, text, &len))
 			return false;
 		buf_add(out, (struct str){ text, len });
 	}
@@ -204,7 +209,7 @@ int text_encode(struct arena *a, const struct text *text, struct str *out, uint3
 			return FAIL(e, ERR_SYNTAX, "the text is not UTF-8");
 		if (text->encoding != TEXT_LATIN1) {
 			put_utf16(&bytes, c, is_big);
-		} else if (c <= 0xff) {
+		} else if (c <= 0xff && is_latin1_text(c)) {
 			buf_add_char(&bytes, (char)c);
 		} else {
 			*bad = c;

@@ -31,7 +31,7 @@ int text_decode(struct arena *a, struct str bytes, struct text *out, bool *is_bi
 
 /*
  * `*bad` is a character that the encoding can't hold; 0: none. Latin-1 also can't hold a text whose bytes
- * text_decode() would take for another encoding.
+ * text_decode() would take for another encoding, or for no text.
  */
 int text_encode(struct arena *a, const struct text *text, struct str *out, uint32_t *bad,
 		struct err *e) MUST_CHECK NONNULL;
