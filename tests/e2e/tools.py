@@ -10,6 +10,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import stat
 import struct
 import subprocess
@@ -442,13 +443,25 @@ def kernel_file_systems_and_what_is_denied_are_violations(w):
 def pipes_and_devices_never_block(w):
     os.mkfifo(w.repo / "fifo")
     (w.repo / "to-fifo").symlink_to("fifo")
+    bound = socket.socket(socket.AF_UNIX)
+    bound.bind(str(w.repo / "socket"))
+    bound.close()
+    special = ["fifo", "to-fifo", "socket"]
+    try:
+        os.mknod(w.repo / "zero", 0o666 | stat.S_IFCHR, os.makedev(1, 5))
+        special.append("zero")
+    except PermissionError:
+        print("# no device could be made here")
     started = time.monotonic()
     with Tools(w) as t:
-        for path in "fifo", "to-fifo":
+        for path in special:
+            assert t.opened("read", path) == t.opened("write", path) == "syntax", path
+            t.refused("apply_patch", "invalid", patch=f"*** Begin Patch\n*** Update File: {path}\n@@\n-a\n+b\n*** End Patch\n")
             t.refused("read_file", "invalid", path=path)
             t.refused("write_file", "invalid", path=path, content="x")
             t.refused("delete_file", "invalid", path=path)
         t.refused("read_file", "invalid", path=".")
+        assert t.ok("search_files", pattern=".")["matches"] == []
     assert stat.S_ISFIFO((w.repo / "fifo").stat().st_mode) and time.monotonic() - started < 10
 
 
@@ -505,8 +518,8 @@ def a_swapped_link_never_leads_out(w):
     seen = {"ok": 0, "violation": 0, "conflict": 0, "not_found": 0}
     try:
         with Tools(w, config) as t:
-            ends = time.monotonic() + 6
-            while time.monotonic() < ends and sum(seen.values()) < 8000:
+            begun = time.monotonic()
+            while (tries := sum(seen.values())) < 8000 and time.monotonic() - begun < (6 if tries >= 3000 else SECONDS):
                 kind, value = t.line('read_file {"path":"d/f"}')
                 assert "outside" not in value.get("content", ""), value
                 seen[value["error"]["kind"] if kind == "refused" else "ok"] += 1
@@ -516,7 +529,8 @@ def a_swapped_link_never_leads_out(w):
         os.kill(swapper, signal.SIGKILL)
         os.waitpid(swapper, 0)
     assert [p.name for p in outside.iterdir()] == ["f"] and (outside / "f").read_text() == "outside\n"
-    assert seen["ok"] > 10 and seen["violation"] > 10, seen
+    print(f"# {seen}")
+    assert seen["ok"] > 10 and seen["violation"] > 10 and sum(seen.values()) >= 3000, seen
 
 
 @case
