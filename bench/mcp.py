@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """mcp.py [CALLS]: a round trip of read_file through `cordon mcp`, in turns with the reference file server from
-npm, and what the server's memory does over many calls.
+npm and with the floor (relay.c), and what the server's memory does over many calls.
 
 Time and the processors' work, which a busy machine disturbs less. The reference server comes from npm, once, into
 build/mcp-clients; without it only Cordon is measured.
@@ -22,6 +22,7 @@ import clients  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAM = os.path.abspath(os.environ.get("CORDON", TOP / "build" / "cordon"))
 NAME, VERSION = "@modelcontextprotocol/server-filesystem", "2026.8.31"
+RELAY = TOP / "build/lib/bench/relay"
 REFERENCE = clients.CLIENTS / "node_modules" / NAME / "dist" / "index.js"
 ROUNDS, PER_ROUND = 20, 100
 MEMORY_CALLS = int(sys.argv[1]) if sys.argv[1:] else 100_000
@@ -29,12 +30,15 @@ MEMORY_CALLS = int(sys.argv[1]) if sys.argv[1:] else 100_000
 
 class Server:
     def __init__(self, words, tool, directory):
-        self.process = subprocess.Popen(words, cwd=directory, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL)
-        self.tool, self.number = tool, 0
+        self.start(words, tool, directory)
         self.request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
                                     "clientInfo": {"name": "bench", "version": "1"}})
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def start(self, words, tool, directory):
+        self.process = subprocess.Popen(words, cwd=directory, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL)
+        self.tool, self.number = tool, 0
 
     def send(self, message):
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
@@ -85,6 +89,22 @@ class Server:
         self.process.wait(10)
 
 
+class Floor(Server):
+    """The same lines back and forth through as many processes, which do nothing else, or open and read the file."""
+
+    def __init__(self, server, path, directory, *options):  # pylint: disable=super-init-not-called
+        server.send({"jsonrpc": "2.0", "id": "floor", "method": "tools/call",
+                     "params": {"name": server.tool, "arguments": {"path": path}}})
+        answer = Path(directory, "answer")
+        answer.write_bytes(server.process.stdout.readline())
+        self.start([RELAY, answer, *options], server.tool, directory)
+        self.number = "floor"
+
+    def request(self, method, params):
+        self.send({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
+        return json.loads(self.process.stdout.readline())["result"]
+
+
 def main():
     why = clients.install({NAME: VERSION})
     if why:
@@ -95,6 +115,8 @@ def main():
         servers = {"cordon": Server([PROGRAM, "mcp", "--mode", "workspace-write", "--network", "off"], "read_file", top)}
         if REFERENCE.exists():
             servers["server-filesystem"] = Server(["node", str(REFERENCE), top], "read_text_file", top)
+        servers["as many processes"] = Floor(servers["cordon"], path, top)
+        servers["as many processes, and open and read"] = Floor(servers["cordon"], path, top, "read")
         found = {name: [] for name in servers}
         for server in servers.values():
             server.measure(path)
@@ -104,8 +126,8 @@ def main():
         time_us, work_us = ({name: statistics.median(each[i] for each in rounds) for name, rounds in found.items()}
                             for i in (0, 1))
         for name in found:
-            print(f"{name}: {time_us[name]:.0f} us a call ({time_us[name] / time_us['cordon']:.1f}x), "
-                  f"{work_us[name]:.0f} us of work ({work_us[name] / work_us['cordon']:.1f}x)")
+            print(f"{name}: {time_us[name]:.0f} us a call ({time_us[name] / time_us['cordon']:.2f}x), "
+                  f"{work_us[name]:.0f} us of work ({work_us[name] / work_us['cordon']:.2f}x)")
         server = servers["cordon"]
         before = server.memory_kib()
         for done in range(1, MEMORY_CALLS + 1):
