@@ -328,6 +328,37 @@ def a_file_that_somebody_holds_by_a_lease_blocks_nobody(w: World):
 
 
 @case
+def pipes_where_a_project_has_its_settings_block_nobody(w: World):
+    """Also not the server, which reads the file of a project itself."""
+    subprocess.run(["git", "init", "-q", w.repo], check=True, env=w.env)
+    (w.repo / ".gitignore").write_text("*.o\n")
+    (w.repo / "sub").mkdir()
+    with Client(w, *WORK) as c:
+        c.initialize()
+        for name in "sub/.gitignore", ".git/info/exclude", ".git/index", ".gitignore":
+            (w.repo / name).unlink(missing_ok=True)
+            os.mkfifo(w.repo / name)
+            begun = time.monotonic()
+            for tool, arguments, expected in (
+                    ("list_files", {}, "ok"), ("search_files", {"pattern": "x"}, "ok"),
+                    ("write_file", {"path": "sub/a.c", "content": name}, "ok"),
+                    ("write_file", {"path": "sub/a.o", "content": name}, "ok" if name == ".gitignore" else "violation"),
+                    ("execute_command", {"command": "echo fine"}, "ok")):
+                assert kind(c, tool, **arguments) == expected, (name, tool)
+            assert time.monotonic() - begun < 20, name
+        for number, (name, expected) in enumerate(((".cordon/config.toml", "violation"), (".git", "ok"), (".git/config", "ok"),
+                                                   (".git/HEAD", "ok"), (".git/commondir", "ok"))):
+            other = w.top / f"other{number}"
+            (other / name).parent.mkdir(parents=True)
+            os.mkfifo(other / name)
+            begun = time.monotonic()
+            assert kind(c, "open_project", path=str(other)) == expected, name
+            assert kind(c, "execute_command", command="true", cwd=str(other)) == expected, name
+            assert kind(c, "write_file", path="sub/b.c", content=name) == "ok"
+            assert time.monotonic() - begun < 20, name
+
+
+@case
 def a_file_that_changes_during_the_call_is_given_whole_or_is_a_conflict(w: World):
     """Two processes: one replaces `f`, a file of a single letter, and rewrites `h` in place; the other reads and changes
     both. What a write has done so far nobody can tell from a whole one, so of `h` no more is asked than an answer."""
