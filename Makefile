@@ -150,6 +150,7 @@ check-agents: build
 	@tests/agents/check_agents.py
 	@tests/agents/check_mcp.py
 	@tests/agents/check_setup.py
+	@tests/agents/check_import.py
 
 ## clean           removes build/
 clean:

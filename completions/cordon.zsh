@@ -26,6 +26,7 @@ _cordon_commands=(
 	'escalate:have a command run outside, from inside a sandbox'
 	'setup:put Cordon beneath a coding agent'
 	'hook:answer a hook of a coding agent'
+	'import:make a policy of another tool'\''s permissions'
 	'mcp:serve files and commands to an agent, over MCP'
 	'proxy:run the filtering proxy for programs outside a sandbox'
 	'help:show help for cordon, or for one command'
@@ -354,6 +355,17 @@ _cordon_options() {
 			'*--allow-host[allow connections to matching hosts]:pattern:_hosts'
 			'*--deny-host[deny connections to matching hosts]:pattern:_hosts'
 			'*--allow-socket[allow connections to the unix socket PATH]:path:_files'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	import)
+		options=(
+			'(-C --cd)'{-C,--cd}'[use DIR as the working directory]:dir:_directories'
+			'(-o --output)'{-o,--output}'[write to FILE instead of stdout]:file:_files'
+			'--force[replace an existing file]'
 			'--json[print JSON, also for errors]'
 			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
 			'-h[print a short help]'

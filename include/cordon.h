@@ -465,6 +465,31 @@ CORDON_API int cordon_init(const struct cordon_load_options *options, const char
 			   uint32_t flags, cordon_report **report, cordon_error **error);
 
 enum {
+	CORDON_IMPORT_REPLACE = 1 /* an existing file is replaced */
+};
+
+struct cordon_import_options {
+	uint64_t size; /* sizeof(struct cordon_import_options) */
+
+	/* The working directory and the home, and who is warned of what is not carried over; NULL: all
+	 * defaults. */
+	const struct cordon_load_options *load;
+
+	const char *agent;	  /* "claude", "codex", "gemini", "opencode", "srt" */
+	const char *const *files; /* layers, the lowest first, terminated by NULL */
+	const char *output;	  /* is written; NULL: the text of the report is the policy */
+	uint64_t flags;		  /* CORDON_IMPORT_* */
+};
+
+/*
+ * The permissions of another tool as a policy, which never allows more. docs/migrating.md.
+ * CORDON_E_SYNTAX, _POLICY (the tool would refuse the file, or what it denies can't be said), _NOTFOUND,
+ * _ARGUMENT (also: the output exists), _SYS, _LIMIT, _NOMEM.
+ */
+CORDON_API int cordon_import(const struct cordon_import_options *options, cordon_report **report,
+			     cordon_error **error);
+
+enum {
 	CORDON_DOCTOR_CLEAN = 1 /* remove what killed runs left behind, and list it */
 };
 

@@ -41,6 +41,8 @@
 	X(SETUP, setup, "[AGENT]", 1, "claude codex copilot gemini opencode pi qwen",              \
 	  "put Cordon beneath a coding agent")                                                     \
 	X(HOOK, hook, "AGENT", 1, "claude gemini opencode", "answer a hook of a coding agent")     \
+	X(IMPORT, import, "claude|codex|gemini|opencode|srt FILE...", 64, "files",                 \
+	  "make a policy of another tool's permissions")                                           \
 	X(MCP, mcp, "", 0, "", "serve files and commands to an agent, over MCP")                   \
 	X(PROXY, proxy, "", 0, "", "run the filtering proxy for programs outside a sandbox")       \
 	X(HELP, help, "[COMMAND]", 1, "commands", "show help for cordon, or for one command")      \
@@ -75,7 +77,7 @@
 #define FOR_HOSTS     (FOR_POLICY | ONLY(PROXY))
 #define FOR_CONFIG    (FOR_HOSTS | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR))
 #define FOR_LISTS     (ONLY(PROXY) | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR) | ONLY(INIT))
-#define FOR_KEPT      (ONLY(AUDIT) | ONLY(APPROVALS) | ONLY(SETUP))
+#define FOR_KEPT      (ONLY(AUDIT) | ONLY(APPROVALS) | ONLY(SETUP) | ONLY(IMPORT))
 #define FOR_INSIDE    (ONLY(REQUEST) | ONLY(ESCALATE))
 /* Not MCP: the answers of a server are JSON of its own. */
 #define FOR_JSON   (FOR_QUESTIONS | FOR_LISTS | FOR_KEPT | FOR_INSIDE | ONLY(HOOK))
@@ -108,8 +110,8 @@
 	  "read-only, workspace-write or danger-full-access")                                      \
 	X(FULL_AUTO, POLICY, FOR_POLICY, OWN_SWITCH, 0, "full-auto", NULL, "",                     \
 	  "same as --mode workspace-write --network off")                                          \
-	X(DIRECTORY, POLICY, FOR_CONFIG | ONLY(SETUP), TEXT(load, directory), 'C', "cd", "DIR",    \
-	  "directories", "use DIR as the working directory")                                       \
+	X(DIRECTORY, POLICY, FOR_CONFIG | ONLY(SETUP) | ONLY(IMPORT), TEXT(load, directory), 'C',  \
+	  "cd", "DIR", "directories", "use DIR as the working directory")                          \
 	X(WORKSPACE, POLICY, FOR_CONFIG, TEXT(load, workspace), 0, "workspace", "DIR",             \
 	  "directories", "use DIR as the workspace")                                               \
 	X(CONFIG_FILE, POLICY, FOR_CONFIG, TEXT(load, config_file), 0, "config-file", "FILE",      \
@@ -200,7 +202,9 @@
 	  "change all files or none")                                                              \
 	X(SYNTAX_ONLY, COMMAND, ONLY(CHECK), OWN_SWITCH, 0, "syntax-only", NULL, "",               \
 	  "check only that FILE is valid TOML 1.0")                                                \
-	X(FORCE, COMMAND, ONLY(INIT), OWN_SWITCH, 0, "force", NULL, "",                            \
+	X(OUTPUT, COMMAND, ONLY(IMPORT), OWN_TEXT, 'o', "output", "FILE", "files",                 \
+	  "write to FILE instead of stdout")                                                       \
+	X(FORCE, COMMAND, ONLY(INIT) | ONLY(IMPORT), OWN_SWITCH, 0, "force", NULL, "",             \
 	  "replace an existing file")                                                              \
 	X(CLEAN, COMMAND, ONLY(DOCTOR), OWN_SWITCH, 0, "clean", NULL, "",                          \
 	  "remove what killed runs left behind")                                                   \

@@ -54,6 +54,8 @@ int options_read_proxy(const struct cordon_proxy_options *in, struct cordon_prox
 		       struct err *e) MUST_CHECK;
 int options_read_setup(const struct cordon_setup_options *in, struct cordon_setup_options *out,
 		       struct err *e) MUST_CHECK;
+int options_read_import(const struct cordon_import_options *in, struct cordon_import_options *out,
+			struct err *e) MUST_CHECK;
 int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_doctor_options *out,
 			struct err *e) MUST_CHECK;
 

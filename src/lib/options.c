@@ -16,6 +16,8 @@ _Static_assert(sizeof(struct cordon_answer) == 6 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_doctor_options) == 6 * sizeof(uint64_t),
 	       "no padding, no narrow member");
+_Static_assert(sizeof(struct cordon_import_options) == 6 * sizeof(uint64_t),
+	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_setup_options) == 6 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_proxy_options) == 5 * sizeof(uint64_t),
@@ -94,6 +96,12 @@ int options_read_run(const struct cordon_run_options *in, struct cordon_run_opti
 		     struct err *e)
 {
 	return read_struct(in, out, sizeof(*out), "cordon_run_options", e);
+}
+
+int options_read_import(const struct cordon_import_options *in, struct cordon_import_options *out,
+			struct err *e)
+{
+	return read_struct(in, out, sizeof(*out), "cordon_import_options", e);
 }
 
 int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_doctor_options *out,

@@ -104,6 +104,60 @@ def init_takes_another_place(w: World):
     assert w.ok("init", "--quiet", "third.toml").out == ""
 
 
+# ---- import ---------------------------------------------------------------------
+
+SRT = ('{"network": {"allowedDomains": ["registry.example"], "deniedDomains": []},\n"filesystem": '
+       '{"allowWrite": [".", "*.o"], "denyRead": ["secret"], "denyWrite": ["keys"]}}\n')
+
+
+@case
+def import_prints_a_policy_that_answers_as_the_original(w: World):
+    (w.repo / "srt.json").write_text(SRT)
+    said = w.ok("import", "srt", "srt.json")
+    assert "warning: srt.json:2: " in said.err and '"*.o"' in said.err, said.err
+    assert said.out.count("# srt.json:2 ") == 3, said.out
+    w.write_config(said.out)
+    assert "ok: 1 file" in w.ok("check").out
+    assert w.access("x") == "write" and w.access("secret") == "deny" and w.access("keys") == "read"
+    assert w.access("/etc/passwd") == "read"
+    assert w.decision("registry.example") == "allow" and w.decision("other.example") == "deny"
+
+
+@case
+def import_writes_a_file_once(w: World):
+    (w.repo / "srt.json").write_text(SRT)
+    said = w.ok("import", "srt", "srt.json", "-o", "new.toml")
+    assert "cordon check" in said.out, said
+    text = (w.repo / "new.toml").read_text()
+    assert text == w.ok("import", "srt", "srt.json", "-o", "-", "--quiet").out
+    assert "--force" in w.fails("import", "srt", "srt.json", "-o", "new.toml").err
+    (w.repo / "new.toml").write_text("")
+    w.ok("import", "srt", "srt.json", "-o", "new.toml", "--force")
+    assert text == (w.repo / "new.toml").read_text()
+
+
+@case
+def import_says_what_is_wrong(w: World):
+    (w.repo / "bad.json").write_text('{"network": {}, "filesystem": {}}')
+    assert "bad.json:1:" in w.fails("import", "srt", "bad.json").err
+    assert "does not exist" in w.fails("import", "srt", "gone.json").err
+    assert "claude, codex" in w.fails("import", "emacs", "bad.json").err
+    assert "needs the name" in w.fails("import", "srt").err
+    assert "one file" in w.fails("import", "srt", "bad.json", "bad.json").err
+
+
+@case
+def import_is_bound_to_a_directory_where_it_has_to_be(w: World):
+    (w.repo / "sub").mkdir()
+    (w.repo / "srt.json").write_text(SRT.replace('"keys"', json.dumps(str(w.repo / "sub"))))
+    found = w.run("import", "srt", "srt.json", "--json").json
+    assert found["directory"] == os.path.realpath(w.repo), found
+    w.write_config(found["text"])
+    assert w.access("x") == "write" and w.access("sub/x") == "read"
+    # The same policy in the directory that may not be written.
+    assert w.run("why", "--json", "x", "-C", str(w.repo / "sub")).json["access"] == "read"
+
+
 @case
 def init_prints_commands_that_can_be_pasted(w: World):
     said = w.ok("init", "it's a file.toml").out

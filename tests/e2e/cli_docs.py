@@ -10,7 +10,8 @@ import subprocess
 from cli import PROGRAM, SOURCE, Skip, World, case, run_cases
 
 COMMANDS = ["run", "sandbox", "init", "check", "profiles", "why", "explain", "doctor", "audit",
-            "approvals", "request", "apply-patch", "escalate", "setup", "hook", "mcp", "proxy", "help", "version"]
+            "approvals", "request", "apply-patch", "escalate", "setup", "hook",
+            "import", "mcp", "proxy", "help", "version"]
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[A-Za-z])(?![\w-])")
 
 

@@ -14,6 +14,8 @@ CONFIG = ('default_permissions = "dev"\n[permissions.dev]\nextends = ":workspace
           '[permissions.dev.filesystem]\n"~/secret" = "deny"\n"~/**/*.key" = "deny"\n'
           '[permissions.dev.network]\nenabled = true\n[permissions.dev.network.domains]\n'
           '"registry.example" = "allow"\n"bad.example" = "deny"\n')
+SRT = ('{"network": {"allowedDomains": [], "deniedDomains": []},\n "filesystem": {"allowWrite": [".", "*.o"], '
+       '"denyRead": ["~/secret"], "denyWrite": ["keys"]}}\n')
 NAMES = {path.stem for path in schema.SCHEMAS.glob("*.json")}
 
 
@@ -35,7 +37,7 @@ def rejects(value):
 
 @case
 def every_schema_is_a_schema(w: World):
-    assert len(NAMES) == 21, NAMES
+    assert len(NAMES) == 22, NAMES
     for name in NAMES:
         one = schema.Schema(name)
         assert one.root["$schema"] == "https://json-schema.org/draft/2020-12/schema", name
@@ -104,6 +106,11 @@ def configuration(w: World):
     found = valid(w, "check", "--json", name="check", status=125)
     assert found["errors"] and not found["ok"], found
     valid(w, "init", "--json", str(w.repo / "new.toml"), name="init")
+    settings = w.repo / "srt.json"
+    settings.write_text(SRT)
+    found = valid(w, "import", "srt", "srt.json", "--json", name="import")
+    assert found["written"] is None and found["directory"] is None and found["notes"][0]["line"] == 2, found
+    assert valid(w, "import", "srt", "srt.json", "-o", "i.toml", "--json", name="import")["written"].endswith("/i.toml")
 
 
 @case

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon import: the permissions of another tool as a policy. */
+#include <string.h>
+
+#include "cli/cli.h"
+
+const char about_import[] =
+	"Reads the permissions of claude, codex, gemini, opencode or srt, and prints a policy "
+	"that\n"
+	"never allows more. Each line says where it comes from. What has no counterpart is listed "
+	"in\n"
+	"comments and on stderr. Several FILEs are layers, the lowest first. Relative paths begin "
+	"at\n"
+	"the workspace, or, where that would not be safe, at the working directory (-C).";
+
+int cmd_import(const struct args *args)
+{
+	const char *output = args_text(args, OPT_OUTPUT);
+	struct cordon_load_options load = args->load;
+	struct cordon_import_options wanted = { .size = sizeof(wanted),
+						.load = &load,
+						.agent = args->operand,
+						.files = args->operands + 1,
+						.output = output,
+						.flags = args_have(args, OPT_FORCE)
+								 ? CORDON_IMPORT_REPLACE
+								 : 0 };
+	cordon_report *report;
+	cordon_error *error;
+
+	if (args->operand_count < 2) {
+		complain_usage(args, "'cordon import' needs the name of a tool, and its files");
+		return EXIT_CORDON;
+	}
+	if (output && strcmp(output, "-") == 0)
+		wanted.output = NULL;
+	show_warnings(args, &load);
+	if (cordon_import(&wanted, &report, &error) < 0)
+		return finish_error(args, error);
+	return finish_report(args, report);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Gemini CLI: the rules of its policy files (TOML), which are about tools and not about paths, and its
+ * settings (JSON).
+ */
+#include "agents/json_edit.h"
+#include "base/toml.h"
+#include "import/rules.h"
+
+static const char *const writers[] = { "write_file", "replace", "edit", "*", NULL };
+static const char *const readers[] = { "read_file",   "read_many_files",
+				       "glob",	      "list_directory",
+				       "grep_search", "search_file_content",
+				       "*",	      NULL };
+
+static bool is_one_of(struct str word, const char *const *words)
+{
+	for (; *words; words++)
+		if (str_is(word, *words))
+			return true;
+	return false;
+}
+
+/* What the rules take away. */
+struct taken {
+	bool writing, reading;
+	struct origin writing_origin, reading_origin;
+	struct str writing_text, reading_text;
+};
+
+static int take(struct rules *r, struct str tool, bool has_pattern, struct origin origin,
+		struct taken *t, struct err *e)
+{
+	if (is_one_of(tool, writers)) {
+		if (has_pattern &&
+		    rules_note(r, origin, e,
+			       "'%.*s' is denied by a regular expression; here nothing is writable",
+			       STR_ARG(tool)) < 0)
+			return err_result(e);
+		if (!t->writing) {
+			t->writing_origin = origin;
+			t->writing_text = tool;
+		}
+		t->writing = true;
+	}
+	if (!is_one_of(tool, readers) || str_is(tool, "*"))
+		return 0;
+	if (has_pattern)
+		return FAIL_AT(e, ERR_POLICY, origin,
+			       "'%.*s' is denied by a regular expression, which no profile can "
+			       "say; take the rule out, "
+			       "and deny those paths by hand",
+			       STR_ARG(tool));
+	if (!t->reading) {
+		t->reading_origin = origin;
+		t->reading_text = tool;
+	}
+	t->reading = true;
+	return 0;
+}
+
+/* `toolName` is a name, or a list of them. */
+static int take_all(struct rules *r, const struct toml *tools, bool has_pattern,
+		    struct origin origin, struct taken *t, struct err *e)
+{
+	if (tools->type == TOML_STRING)
+		return take(r, tools->string, has_pattern, origin, t, e);
+	for (size_t i = 0; tools->type == TOML_ARRAY && i < tools->array.count; i++)
+		if (tools->array.items[i].type != TOML_STRING ||
+		    take(r, tools->array.items[i].string, has_pattern, origin, t, e) < 0)
+			return e->code != ERR_OK ? err_result(e)
+						 : FAIL_AT(e, ERR_POLICY, tools->origin,
+							   "'toolName' has to be names of tools");
+	if (tools->type != TOML_ARRAY)
+		return FAIL_AT(e, ERR_POLICY, tools->origin,
+			       "'toolName' has to be a name of a tool");
+	return 0;
+}
+
+static int add_rule(struct rules *r, const struct toml *rule, struct taken *t, struct err *e)
+{
+	const struct toml *tools = toml_find(rule, "toolName");
+	const struct toml *decision = toml_find(rule, "decision");
+	bool has_pattern = toml_find(rule, "argsPattern") != NULL;
+	static const struct toml everything = { .type = TOML_STRING, .string = STR_INIT("*") };
+
+	if (rule->type != TOML_TABLE || !decision || decision->type != TOML_STRING)
+		return FAIL_AT(e, ERR_POLICY, rule->origin, "a rule has a 'decision'");
+	if (!str_is(decision->string, "allow") && !toml_find(rule, "mcpName") &&
+	    take_all(r, tools ? tools : &everything, has_pattern, rule->origin, t, e) < 0)
+		return err_result(e);
+	if (tools && tools->type == TOML_STRING)
+		return rules_note(
+			r, rule->origin, e,
+			"the rule for '%.*s' (%.*s): only that files may not be written or read is "
+			"carried over",
+			STR_ARG(tools->string), STR_ARG(decision->string));
+	return rules_note(
+		r, rule->origin, e,
+		"a rule (%.*s): only that files may not be written or read is carried over",
+		STR_ARG(decision->string));
+}
+
+static int import_rules(struct rules *r, const struct import_file *file, struct taken *t,
+			struct err *e)
+{
+	const struct toml *root = toml_parse(r->a, file->name, file->text, e), *rules;
+
+	if (!root)
+		return err_result(e);
+	rules = toml_find(root, "rule");
+	if (!rules || rules->type != TOML_ARRAY)
+		return FAIL_AT(e, ERR_POLICY, root->origin, "there is no [[rule]] in it");
+	for (size_t i = 0; i < rules->array.count; i++)
+		if (add_rule(r, &rules->array.items[i], t, e) < 0)
+			return err_result(e);
+	return 0;
+}
+
+/* "write_file", or "run_shell_command(rm)". */
+static int exclude_tools(struct rules *r, const struct json *list, const struct import_file *file,
+			 struct taken *t, struct err *e)
+{
+	for (size_t i = 0; list && i < list->array.count; i++) {
+		const struct json *item = &list->array.items[i];
+		struct str tool = str_first(item->string, str_find(item->string, '('));
+
+		if (take(r, tool, tool.len < item->string.len, value_origin(file->name, item), t,
+			 e) < 0)
+			return err_result(e);
+		if (!is_one_of(tool, writers) && !is_one_of(tool, readers) &&
+		    rules_note(r, value_origin(file->name, item), e,
+			       "\"%.*s\": no rule for this tool can be said here",
+			       STR_ARG(item->string)) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+/* Where there is a list of the tools that are left, the others are excluded. */
+static int find_core(const struct json *tools, const struct import_file *file, struct taken *t,
+		     struct err *e)
+{
+	const struct json *list;
+	bool writes = false;
+
+	if (member_strings(tools, file->name, "core", &list, e) < 0)
+		return err_result(e);
+	if (!list)
+		return 0;
+	for (size_t i = 0; i < list->array.count; i++)
+		writes = writes || is_one_of(list->array.items[i].string, writers);
+	if (!writes && !t->writing) {
+		t->writing = true;
+		t->writing_origin = value_origin(file->name, list);
+		t->writing_text = STR("tools.core has no tool that writes");
+	}
+	return 0;
+}
+
+static int add_directories(struct rules *r, const struct json *context,
+			   const struct import_file *file, struct err *e)
+{
+	const struct json *list;
+
+	if (member_strings(context, file->name, "includeDirectories", &list, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; list && i < list->array.count; i++) {
+		const struct json *item = &list->array.items[i];
+
+		if (rules_add_text(r, RULE_WRITE, item->string, SYNTAX_GLOB,
+				   value_origin(file->name, item), e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+static int import_settings(struct rules *r, const struct import_file *file, struct taken *t,
+			   struct err *e)
+{
+	static const char *const known[] = { "tools", "context", "$schema", NULL };
+	static const char *const known_tools[] = { "exclude", "core", NULL };
+	const struct json *root = jsonc_parse(r->a, file->text, e), *tools, *context, *exclude;
+
+	if (!root)
+		return err_wrap(e, "%s", file->name);
+	if (root->type != JSON_OBJECT)
+		return FAIL_AT(e, ERR_POLICY, value_origin(file->name, root),
+			       "these are no settings of Gemini CLI");
+	if (member_get(root, file->name, "tools", JSON_OBJECT, &tools, e) < 0 ||
+	    member_get(root, file->name, "context", JSON_OBJECT, &context, e) < 0)
+		return err_result(e);
+	if (tools &&
+	    (member_strings(tools, file->name, "exclude", &exclude, e) < 0 ||
+	     exclude_tools(r, exclude, file, t, e) < 0 || find_core(tools, file, t, e) < 0 ||
+	     members_note(r, tools, file->name, "tools", known_tools, false, e) < 0))
+		return err_result(e);
+	if (context && add_directories(r, context, file, e) < 0)
+		return err_result(e);
+	return members_note_unrelated(r, root, file->name, known, e);
+}
+
+int import_gemini(struct rules *r, const struct import_file *files, size_t count, struct err *e)
+{
+	const struct origin whole = { .file = files[count - 1].name, .line = 1, .column = 1 };
+	struct taken t = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		bool is_rules = str_has_suffix(files[i].path, STR(".toml"));
+
+		if ((is_rules ? import_rules(r, &files[i], &t, e)
+			      : import_settings(r, &files[i], &t, e)) < 0)
+			return err_result(e);
+	}
+	if (!t.writing && rules_add_path(r, RULE_WRITE, BASE_WORKSPACE, STR(""), SYNTAX_LITERAL,
+					 STR("Gemini CLI works in the project"), whole, e) < 0)
+		return err_result(e);
+	/* A tool that may not read denies the project; the programs of the system are not its files. */
+	if (t.reading && rules_add_path(r, RULE_NOTHING, BASE_WORKSPACE, STR(""), SYNTAX_LITERAL,
+					t.reading_text, t.reading_origin, e) < 0)
+		return err_result(e);
+	if (!t.writing)
+		return 0;
+	return rules_add_path(r, RULE_NO_WRITE, BASE_ROOT, STR("/"), SYNTAX_LITERAL, t.writing_text,
+			      t.writing_origin, e);
+}

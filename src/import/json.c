@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of JSON files whose place is to be known. */
+#include "import/rules.h"
+
+static const char *const type_names[] = {
+	[JSON_NULL] = "null",	     [JSON_BOOL] = "true or false", [JSON_INT] = "a number",
+	[JSON_REAL] = "a number",    [JSON_STRING] = "a string",    [JSON_ARRAY] = "a list",
+	[JSON_OBJECT] = "an object",
+};
+
+struct origin value_origin(const char *file, const struct json *value)
+{
+	return (struct origin){ .file = file, .line = value->line, .column = value->column };
+}
+
+int member_get(const struct json *object, const char *file, const char *name, enum json_type type,
+	       const struct json **out, struct err *e)
+{
+	const struct json *value = json_find(object, name);
+
+	if (value && value->type != type)
+		return FAIL_AT(e, ERR_POLICY, value_origin(file, value), "'%s' has to be %s", name,
+			       type_names[type]);
+	*out = value;
+	return 0;
+}
+
+int member_strings(const struct json *object, const char *file, const char *name,
+		   const struct json **out, struct err *e)
+{
+	const struct json *list;
+
+	if (member_get(object, file, name, JSON_ARRAY, &list, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; list && i < list->array.count; i++)
+		if (list->array.items[i].type != JSON_STRING)
+			return FAIL_AT(e, ERR_POLICY, value_origin(file, &list->array.items[i]),
+				       "'%s' has to be a list of strings", name);
+	*out = list;
+	return 0;
+}
+
+static bool is_among(struct str name, const char *const *known)
+{
+	for (; *known; known++)
+		if (str_is(name, *known))
+			return true;
+	return false;
+}
+
+/* By its name it takes something away, which nobody here knows how to. */
+static bool may_deny(const struct json_member *m)
+{
+	static const char *const words[] = { "deny", "denied", "block", "require" };
+
+	if (m->value.type == JSON_NULL || (m->value.type == JSON_BOOL && !m->value.boolean))
+		return false;
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		if (str_has_prefix(m->name, str_of(words[i])))
+			return true;
+	return false;
+}
+
+int members_note(struct rules *r, const struct json *object, const char *file, const char *where,
+		 const char *const *known, bool ignores_unknown, struct err *e)
+{
+	for (size_t i = 0; object->type == JSON_OBJECT && i < object->object.count; i++) {
+		const struct json_member *m = &object->object.items[i];
+
+		if (is_among(m->name, known))
+			continue;
+		if (!ignores_unknown && may_deny(m))
+			return FAIL_AT(e, ERR_POLICY, value_origin(file, &m->value),
+				       "'%.*s' may deny something, and Cordon does not know what; "
+				       "take it out, "
+				       "and deny that by hand",
+				       STR_ARG(m->name));
+		if (rules_note(r, value_origin(file, &m->value), e, "%s%s%.*s: not carried over",
+			       where, *where ? "." : "", STR_ARG(m->name)) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+int members_note_unrelated(struct rules *r, const struct json *object, const char *file,
+			   const char *const *known, struct err *e)
+{
+	scoped_buf list = BUF_INIT(1 << 20);
+
+	for (size_t i = 0; object->type == JSON_OBJECT && i < object->object.count; i++) {
+		struct str name = object->object.items[i].name;
+
+		if (is_among(name, known))
+			continue;
+		buf_add_text(&list, list.len ? ", " : "");
+		buf_add(&list, str_first(name, 60));
+	}
+	if (buf_check(&list, e) < 0)
+		return err_result(e);
+	return !list.len ? 0
+			 : rules_note(r, value_origin(file, object), e,
+				      "no permissions of files or hosts: %.*s",
+				      STR_ARG(buf_str(&list)));
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * opencode's "permission": for each tool an action, or patterns with one each, of which the last that matches
+ * counts. It has no sandbox: what a command may do is what its tools may do with files.
+ */
+#include "agents/json_edit.h"
+#include "base/glob.h"
+#include "import/rules.h"
+
+struct pattern_rule {
+	struct str pattern; /* "*": everything */
+	bool is_allow, is_ask;
+	const struct import_file *file;
+	struct origin origin;
+};
+
+typedef VEC(struct pattern_rule) pattern_list;
+
+static int read_action(const struct json *value, const struct import_file *file,
+		       struct pattern_rule *out, struct err *e)
+{
+	out->is_allow = value->type == JSON_STRING && str_is(value->string, "allow");
+	out->is_ask = value->type == JSON_STRING && str_is(value->string, "ask");
+	if (out->is_allow || out->is_ask ||
+	    (value->type == JSON_STRING && str_is(value->string, "deny")))
+		return 0;
+	return FAIL_AT(e, ERR_POLICY, value_origin(file->name, value),
+		       "an action is \"allow\", \"ask\" or \"deny\"");
+}
+
+static int add_action(struct rules *r, const struct json *value, struct str pattern,
+		      const struct import_file *file, pattern_list *out, struct err *e)
+{
+	struct pattern_rule rule = { .pattern = pattern, .file = file };
+	struct pattern_rule *added;
+
+	rule.origin = value_origin(file->name, value);
+	if (read_action(value, file, &rule, e) < 0)
+		return err_result(e);
+	added = VEC_PUSH(r->a, out, e);
+	if (!added)
+		return err_result(e);
+	*added = rule;
+	return 0;
+}
+
+static int add_actions(struct rules *r, const struct json *value, const struct import_file *file,
+		       pattern_list *out, struct err *e)
+{
+	if (value->type != JSON_OBJECT)
+		return add_action(r, value, STR("*"), file, out, e);
+	for (size_t i = 0; i < value->object.count; i++)
+		if (add_action(r, &value->object.items[i].value, value->object.items[i].name, file,
+			       out, e) < 0)
+			return err_result(e);
+	return 0;
+}
+
+/* Whether a key of "permission" is about the tool: keys may have wildcards. */
+static int names_tool(struct rules *r, struct str key, const char *tool, bool *out, struct err *e)
+{
+	const struct glob *g;
+
+	*out = str_is(key, tool);
+	if (*out || str_find(key, '*') == key.len)
+		return 0;
+	g = glob_parse(r->a, key, e);
+	if (!g)
+		return err_result(e);
+	*out = glob_match(g, str_of(tool));
+	return 0;
+}
+
+static int find_rules(struct rules *r, const struct json *permission,
+		      const struct import_file *file, const char *tool, pattern_list *out,
+		      struct err *e)
+{
+	if (permission->type != JSON_OBJECT)
+		return add_actions(r, permission, file, out, e);
+	for (size_t i = 0; i < permission->object.count; i++) {
+		const struct json_member *m = &permission->object.items[i];
+		bool is_meant;
+
+		if (names_tool(r, m->name, tool, &is_meant, e) < 0 ||
+		    (is_meant && add_actions(r, &m->value, file, out, e) < 0))
+			return err_result(e);
+	}
+	return 0;
+}
+
+static bool is_everything(struct str pattern)
+{
+	return str_is(pattern, "*") || str_is(pattern, "**") || str_is(pattern, "**/*");
+}
+
+/*
+ * The last rule for everything; NULL: there is none. Those before it are void in its own file; in another,
+ * where the order of two merged files is unclear, denies still count.
+ */
+static const struct pattern_rule *find_default(const pattern_list *rules)
+{
+	const struct pattern_rule *found = NULL;
+
+	for (size_t i = 0; i < rules->count; i++)
+		if (is_everything(rules->items[i].pattern))
+			found = &rules->items[i];
+	return found;
+}
+
+static bool is_void(const pattern_list *rules, size_t at)
+{
+	for (size_t i = at + 1; i < rules->count; i++)
+		if (is_everything(rules->items[i].pattern) &&
+		    rules->items[i].file == rules->items[at].file)
+			return true;
+	return false;
+}
+
+/* "~/x", "$HOME/x", "/x", or below the project. */
+static int add_pattern(struct rules *r, enum rule_kind kind, const struct pattern_rule *p,
+		       struct err *e)
+{
+	static const struct str home = STR_INIT("$HOME");
+
+	if (str_has_prefix(p->pattern, home) &&
+	    (p->pattern.len == home.len || p->pattern.p[home.len] == '/'))
+		return rules_add_path(r, kind, BASE_HOME, str_from(p->pattern, home.len),
+				      SYNTAX_CROSSING, p->pattern, p->origin, e);
+	return rules_add_text(r, kind, p->pattern, SYNTAX_CROSSING, p->origin, e);
+}
+
+static int add_deny(struct rules *r, enum rule_kind kind, const struct pattern_rule *p,
+		    struct err *e)
+{
+	if (p->is_ask && rules_note(r, p->origin, e, "\"%.*s\" asks first; here it is denied",
+				    STR_ARG(p->pattern)) < 0)
+		return err_result(e);
+	return add_pattern(r, kind, p, e);
+}
+
+/* An allow below a deny, unless everything is allowed anyway. */
+static int add_exception(struct rules *r, const struct pattern_rule *p, bool opens, struct err *e)
+{
+	if (!opens)
+		return rules_note(r, p->origin, e,
+				  "\"%.*s\" is allowed, but what other rules deny stays denied",
+				  STR_ARG(p->pattern));
+	return add_pattern(r, RULE_WRITE, p, e);
+}
+
+static int add_edits(struct rules *r, const pattern_list *rules, struct err *e)
+{
+	const struct pattern_rule *all = find_default(rules);
+	bool opens = !all || all->is_allow;
+
+	if (all && all->is_ask &&
+	    rules_note(r, all->origin, e,
+		       "every edit asks first; here nothing is writable until it is asked for "
+		       "(cordon run --ask tty)") < 0)
+		return err_result(e);
+	if (opens && rules_add_path(r, RULE_WRITE, BASE_WORKSPACE, STR(""), SYNTAX_LITERAL,
+				    all ? all->pattern : STR("edits are allowed by default"),
+				    all ? all->origin : r->whole, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct pattern_rule *p = &rules->items[i];
+		bool is_old = is_void(rules, i);
+		int n = 0;
+
+		if (is_everything(p->pattern))
+			continue;
+		if (p->is_allow && !is_old)
+			n = add_exception(r, p, !opens, e);
+		else if (!p->is_allow && !is_old)
+			n = add_deny(r, RULE_NO_WRITE, p, e);
+		if (n < 0)
+			return n;
+	}
+	return 0;
+}
+
+static int add_reads(struct rules *r, const pattern_list *rules, struct err *e)
+{
+	static const char *const own[] = { "*.env", "*.env.*" };
+	const struct pattern_rule *all = find_default(rules);
+
+	if (all && !all->is_allow && add_deny(r, RULE_NOTHING, all, e) < 0)
+		return err_result(e);
+	/* Its own defaults. "*.env.example" is open there, and a pattern can't leave it out. */
+	for (size_t i = 0; i < COUNT_OF(own); i++)
+		if (rules_add_path(r, RULE_NOTHING, BASE_WORKSPACE, str_of(own[i]), SYNTAX_CROSSING,
+				   str_of(own[i]), r->whole, e) < 0)
+			return err_result(e);
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct pattern_rule *p = &rules->items[i];
+		int n = 0;
+
+		if (is_everything(p->pattern) || is_void(rules, i))
+			continue;
+		n = p->is_allow ? add_exception(r, p, false, e) : add_deny(r, RULE_NOTHING, p, e);
+		if (n < 0)
+			return n;
+	}
+	return 0;
+}
+
+static int add_outside(struct rules *r, const pattern_list *rules, bool writes, struct err *e)
+{
+	const struct pattern_rule *all = find_default(rules);
+
+	if (all && !all->is_allow) {
+		r->reads_little = true;
+		r->reads_origin = all->origin;
+	}
+	if (all && all->is_allow &&
+	    rules_note(r, all->origin, e,
+		       "every directory outside is allowed; here they can be read, and none is "
+		       "writable") < 0)
+		return err_result(e);
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct pattern_rule *p = &rules->items[i];
+		int n = 0;
+
+		if (is_everything(p->pattern) || is_void(rules, i))
+			continue;
+		n = p->is_allow ? add_pattern(r, writes ? RULE_WRITE : RULE_READ, p, e)
+				: add_deny(r, RULE_NOTHING, p, e);
+		if (n < 0)
+			return n;
+	}
+	return 0;
+}
+
+/* The older "tools": { "edit": false }. */
+static int add_tools(struct rules *r, const struct json *tools, const struct import_file *file,
+		     const char *const *names, pattern_list *out, struct err *e)
+{
+	for (; *names; names++) {
+		const struct json *value;
+		struct pattern_rule *added;
+
+		if (member_get(tools, file->name, *names, JSON_BOOL, &value, e) < 0)
+			return err_result(e);
+		if (!value || value->boolean)
+			continue;
+		added = VEC_PUSH(r->a, out, e);
+		if (!added)
+			return err_result(e);
+		*added = (struct pattern_rule){ .pattern = STR("*"), .file = file };
+		added->origin = value_origin(file->name, value);
+	}
+	return 0;
+}
+
+struct tools {
+	pattern_list edit, read, outside;
+};
+
+static int note_rest(struct rules *r, const struct json *permission, const struct import_file *file,
+		     struct err *e)
+{
+	static const char *const known[] = { "edit", "read", "external_directory", "*", NULL };
+
+	return permission->type != JSON_OBJECT
+		       ? 0
+		       : members_note(r, permission, file->name, "permission", known, true, e);
+}
+
+static int import_file(struct rules *r, const struct import_file *file, struct tools *t,
+		       struct err *e)
+{
+	static const char *const known[] = { "permission", "tools", "$schema", NULL };
+	static const char *const writers[] = { "edit", "write", "patch", NULL };
+	static const char *const readers[] = { "read", NULL };
+	const struct json *root = jsonc_parse(r->a, file->text, e), *permission, *tools, *agents;
+
+	if (!root)
+		return err_wrap(e, "%s", file->name);
+	if (root->type != JSON_OBJECT)
+		return FAIL_AT(e, ERR_POLICY, value_origin(file->name, root),
+			       "this is no configuration of opencode");
+	if (member_get(root, file->name, "tools", JSON_OBJECT, &tools, e) < 0)
+		return err_result(e);
+	permission = json_find(root, "permission");
+	if (permission &&
+	    (find_rules(r, permission, file, "edit", &t->edit, e) < 0 ||
+	     find_rules(r, permission, file, "read", &t->read, e) < 0 ||
+	     find_rules(r, permission, file, "external_directory", &t->outside, e) < 0 ||
+	     note_rest(r, permission, file, e) < 0))
+		return err_result(e);
+	if (tools && (add_tools(r, tools, file, writers, &t->edit, e) < 0 ||
+		      add_tools(r, tools, file, readers, &t->read, e) < 0))
+		return err_result(e);
+	agents = json_find(root, "agent");
+	if (agents && rules_note(r, value_origin(file->name, agents), e,
+				 "permissions of single agents are not carried over") < 0)
+		return err_result(e);
+	return members_note_unrelated(r, root, file->name, known, e);
+}
+
+static bool writes_anything(const struct rules *r)
+{
+	for (size_t i = 0; i < r->paths.count; i++)
+		if (r->paths.items[i].kind == RULE_WRITE)
+			return true;
+	return false;
+}
+
+int import_opencode(struct rules *r, const struct import_file *files, size_t count, struct err *e)
+{
+	struct tools t = { 0 };
+
+	r->whole = (struct origin){ .file = files[count - 1].name, .line = 1, .column = 1 };
+	for (size_t i = 0; i < count; i++)
+		if (import_file(r, &files[i], &t, e) < 0)
+			return err_result(e);
+	if (add_edits(r, &t.edit, e) < 0 || add_reads(r, &t.read, e) < 0)
+		return err_result(e);
+	return add_outside(r, &t.outside, writes_anything(r), e);
+}
