@@ -148,9 +148,11 @@ int jsonc_find_extras(struct arena *a, struct str text, unsigned *out, struct er
 
 const struct json *jsonc_find(const struct json *root, const char *const *names, size_t count)
 {
-	for (size_t i = 0; root && i < count; i++)
-		root = json_find(root, names[i]);
-	return root;
+	const struct json *at = root;
+
+	for (size_t i = 0; at && i < count; i++)
+		at = json_find(at, names[i]);
+	return at;
 }
 
 /* ---- Finding the place -------------------------------------------------------------------------- */
