@@ -329,7 +329,7 @@ def the_account_offline_reaches_the_proxy_or_nothing(w: World):
             for protocol in ("tcp", "udp", "icmp"):
                 for to in (1, 2, 53, 80, 443, 445, 43127, 43128, 43129, 65534, 65535):
                     assert is_blocked(off, protocol, address, to) and by_firewall(off, protocol, address, to)
-                    is_proxy = protocol == "tcp" and to == port and address in ("127.0.0.1", "127.255.0.9", "::1", "::")
+                    is_proxy = protocol == "tcp" and to == port and (address == "::" or ipaddress.ip_address(address).is_loopback)
                     assert is_blocked(on, protocol, address, to) != is_proxy, (protocol, address, to, port)
                     assert by_firewall(on, protocol, address, to) != is_proxy, (protocol, address, to, port)
         for plan in (off, on):
