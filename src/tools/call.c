@@ -149,6 +149,9 @@ int call_refuse(struct call *call, enum tool_refusal_kind kind, const char *fmt,
 	if (shown.failed == ERR_OK &&
 	    arena_copy(call->a, buf_str(&shown), &call->refusal.message, &ignored) < 0)
 		call->refusal.message = STR("out of memory");
+	/* Whoever refuses by a rule of the policy says which; the others are a rule of their own. */
+	if (kind == REFUSAL_VIOLATION)
+		call->refusal.rule = call->refusal.message;
 	return CALL_REFUSED;
 }
 

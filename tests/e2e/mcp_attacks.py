@@ -27,7 +27,11 @@ def policy_of(c):
 
 
 def kind_of(result):
-    return result["structuredContent"]["error"]["kind"] if result.get("isError") else "ok"
+    if not result.get("isError"):
+        return "ok"
+    error = result["structuredContent"]["error"]
+    assert error["kind"] != "violation" or error["rule"], error
+    return error["kind"]
 
 
 def kind(c, tool, **arguments):

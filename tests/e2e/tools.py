@@ -64,6 +64,7 @@ class Tools:
     def refused(self, tool, why, **arguments):
         kind, value = self.line(f"{tool} {json.dumps(arguments)}")
         assert kind == "refused" and value["error"]["kind"] == why, value
+        assert why != "violation" or value["error"]["rule"], value
         return value["error"]
 
     def opened(self, how, path):
