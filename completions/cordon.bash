@@ -125,7 +125,7 @@ _cordon_value()
 	--audit) _cordon_files "$2" ;;
 	--token-file) _cordon_files "$2" ;;
 	--token-env) _cordon_variables "$2" ;;
-	--backend) _cordon_among "native bwrap landlock none" "$2" ;;
+	--backend) _cordon_among "native bwrap landlock outer none" "$2" ;;
 	--sandbox) _cordon_among "auto require forbid" "$2" ;;
 	--accept-missing) _cordon_among "fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death" "$2" ;;
 	--platform) _cordon_among "linux landlock macos seatbelt windows" "$2" ;;

@@ -9,9 +9,7 @@
 #include "agents/hook.h"
 #include "agents/proof.h"
 #include "audit/refused.h"
-#include "backend/inside.h"
 #include "base/utf8.h"
-#include "os/local_socket.h"
 #include "os/os.h"
 #include "report/report.h"
 #include "report/request.h"
@@ -148,27 +146,6 @@ static int judge(struct hook *h, struct err *e)
 
 /* ---- After a command ------------------------------------------------------------------------------ */
 
-static int ask_supervisor(struct hook *h, struct buf *lines, struct err *e)
-{
-	scoped_buf answer = BUF_INIT(REQUEST_MESSAGE_MAX);
-	const struct json *root;
-	int r = local_socket_talk(INSIDE_SOCKET, STR("{\"type\": \"refused\"}"), &answer);
-
-	if (r < 0)
-		return request_fail_talk(r, e);
-	if (request_read(h->a, buf_str(&answer), &root, e) < 0)
-		return err_result(e);
-	for (size_t i = 0; i < value_count(root, "lines"); i++) {
-		const struct json *line = value_item(root, "lines", i);
-
-		if (line->type != JSON_STRING)
-			return FAIL(e, ERR_INTERNAL, "the supervisor of the sandbox broke off");
-		buf_add(lines, line->string);
-		buf_add_char(lines, '\n');
-	}
-	return 0;
-}
-
 static int take_kept(struct hook *h, struct buf *lines, struct err *e)
 {
 	char starter[OS_STARTER_BYTES];
@@ -186,7 +163,7 @@ static int take_kept(struct hook *h, struct buf *lines, struct err *e)
 static int tell(struct hook *h, struct err *e)
 {
 	scoped_buf lines = BUF_INIT(CONTEXT_BYTES), out = BUF_INIT(ANSWER_BYTES);
-	int r = h->proof.is_inside ? ask_supervisor(h, &lines, e) : take_kept(h, &lines, e);
+	int r = h->proof.is_inside ? request_refused(h->a, &lines, e) : take_kept(h, &lines, e);
 
 	if (r < 0 || buf_check(&lines, e) < 0)
 		return err_result(e);

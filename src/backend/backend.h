@@ -139,6 +139,8 @@ struct backend {
 /* In the order of docs/architecture.md; NULL behind the last. */
 extern const struct backend *const backends[];
 extern const struct backend backend_none; /* no sandbox; not among them */
+/* The sandbox that this process is in already; not among them either. */
+extern const struct backend backend_outer;
 const struct backend *backend_find(struct str name);
 
 /*

@@ -153,8 +153,8 @@
 	X(TOKEN_ENV, NETWORK, ONLY(PROXY), OWN_TEXT, 0, "token-env", "NAME", "variables",          \
 	  "require the token in the variable NAME")                                                \
 	X(BACKEND, ENFORCE, FOR_RUN | ONLY(MCP) | ONLY(EXPLAIN), TEXT(run, backend), 0, "backend", \
-	  "NAME", "native bwrap landlock none",                                                    \
-	  "native, bwrap or landlock; none means no sandbox")                                      \
+	  "NAME", "native bwrap landlock outer none",                                              \
+	  "native, bwrap, landlock; outer: the one around; none: no sandbox")                      \
 	X(SANDBOX, ENFORCE, FOR_RUN, TEXT(run, sandbox), 0, "sandbox", "WHEN",                     \
 	  "auto require forbid", "auto, require (accept no loss) or forbid (no sandbox)")          \
 	X(ACCEPT_MISSING, ENFORCE, FOR_RUN, WORDS(run, accept_missing), 0, "accept-missing",       \

@@ -426,6 +426,7 @@ static void stop(struct cordon_mcp *s)
 	/* Nobody hears any more what becomes of the calls. */
 	s->is_over = true;
 	mcp_free(s->m);
+	s->m = NULL; /* what the toolbox still has to say is for the log */
 	toolbox_free(s->box);
 	loop_drop_timer(&s->loop, &s->again);
 	loop_drop_timer(&s->loop, &s->tick);

@@ -183,6 +183,27 @@ int request_read(struct arena *a, struct str text, const struct json **out, stru
 	return 0;
 }
 
+int request_refused(struct arena *a, struct buf *lines, struct err *e)
+{
+	scoped_buf answer = BUF_INIT(MESSAGE_MAX);
+	const struct json *root;
+	int r = local_socket_talk(INSIDE_SOCKET, STR("{\"type\": \"refused\"}"), &answer);
+
+	if (r < 0)
+		return request_fail_talk(r, e);
+	if (request_read(a, buf_str(&answer), &root, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; i < value_count(root, "lines"); i++) {
+		const struct json *line = value_item(root, "lines", i);
+
+		if (line->type != JSON_STRING)
+			return FAIL(e, ERR_INTERNAL, "the supervisor of the sandbox broke off");
+		buf_add(lines, line->string);
+		buf_add_char(lines, '\n');
+	}
+	return buf_check(lines, e);
+}
+
 void request_fill_report(cordon_report *r, const struct json *answer)
 {
 	r->data = answer;

@@ -19,5 +19,7 @@ int request_read(struct arena *a, struct str text, const struct json **out, stru
 	MUST_CHECK NONNULL;
 /* What the supervisor says of the run that this process is in; NULL: it is in none. */
 int request_hello(struct arena *a, const struct json **out, struct err *e) MUST_CHECK NONNULL;
+/* What was refused to this sandbox, or the earlier ones of the same agent, and nobody was told: lines. */
+int request_refused(struct arena *a, struct buf *lines, struct err *e) MUST_CHECK NONNULL;
 /* A report of it, which says whether it was granted and what would allow it. */
 void request_fill_report(cordon_report *r, const struct json *answer) NONNULL;

@@ -5,6 +5,7 @@
 #include "os/os.h"
 #include "os/outer_sandbox.h"
 #include "plan/net.h"
+#include "session/outer.h"
 #include "session/run.h"
 
 /* Why the run has no sandbox; NULL: it has one. */
@@ -111,7 +112,7 @@ static int refuse_nesting(const struct session_request *in, struct err *e)
 			 "this process already runs in a Cordon sandbox, and can't make another");
 	err_add_line(e, "run the command without cordon: it is confined already");
 	if (!in->needs_sandbox)
-		err_add_line(e, "or use --backend none");
+		err_add_line(e, "or use --backend outer, for the sandbox that it is in");
 	return err_result(e);
 }
 
@@ -137,9 +138,11 @@ int choose_begin(struct arena *a, const struct session_request *in, struct choic
 	guarantee_set accepted = 0;
 
 	*out = (struct choice){ .in = in };
+	o->needed = in->plan->needs_set;
+	if (in->backend && strcmp(in->backend, backend_outer.name) == 0 && !reason)
+		return outer_enter(a, in, &out->outer, e);
 	if (check_wishes(in, reason, e) < 0)
 		return err_result(e);
-	o->needed = in->plan->needs_set;
 	if (!reason && passes_through(in))
 		reason = "unavailable = \"passthrough\", and this system has no backend";
 	if (reason) {
@@ -191,7 +194,7 @@ static int find_backend(struct choice *c, struct outcome *o, struct err *e)
 	bool is_first = c->search.next == 0;
 
 	if (!o->is_sandboxed) {
-		o->backend = &backend_none;
+		o->backend = c->outer.len ? &backend_outer : &backend_none;
 		return 0;
 	}
 	if (backend_next(&c->search, &o->backend, &o->lost, e) < 0)
@@ -290,21 +293,36 @@ static bool can_ask(const struct session_request *in, const struct outcome *o)
 	       (net_mode(in->plan->net) != NET_FULL || o->naming_asked != NAMING_OFF);
 }
 
+#define MARK_OFF     "CORDON_SANDBOX_NETWORK_DISABLED", "1"
+#define MARK_MANAGED "CORDON_SANDBOX_NETWORK", "managed"
+
+/* What the sandbox around this process has told it; it is told on, and decides nothing. */
+static bool has_mark(const char *const *environment, const char *name, const char *value)
+{
+	const char *is = os_environment_find(environment, name);
+
+	return is && strcmp(is, value) == 0;
+}
+
 static int make_environment(struct arena *a, const struct choice *c, struct outcome *o,
 			    struct err *e)
 {
 	const struct session_request *in = c->in;
-	const struct environment_request env = { .policy = &in->plan->policy->profile->env,
-						 .base = in->environment,
-						 .more = in->more_environment,
-						 .backend = o->backend->name,
-						 .network_is_off = o->network_is_off,
-						 .network_is_managed = choose_is_managed(in, o),
-						 .can_ask = can_ask(in, o),
-						 .withheld = in->escalated ? in->escalated->withheld
-									   : NULL,
-						 .lost = o->lost,
-						 .directory = in->sets_pwd ? in->directory : NULL };
+	const char *const *base = in->environment;
+	bool is_outer = c->outer.len > 0;
+	const struct environment_request env = {
+		.policy = &in->plan->policy->profile->env,
+		.base = in->environment,
+		.more = in->more_environment,
+		.backend = is_outer ? c->outer.p : o->backend->name,
+		.network_is_off = is_outer ? has_mark(base, MARK_OFF) : o->network_is_off,
+		.network_is_managed = is_outer ? has_mark(base, MARK_MANAGED)
+					       : choose_is_managed(in, o),
+		.can_ask = is_outer || can_ask(in, o),
+		.withheld = in->escalated ? in->escalated->withheld : NULL,
+		.lost = o->lost,
+		.directory = in->sets_pwd ? in->directory : NULL
+	};
 
 	o->environment = (struct child_environment){ .list = NULL };
 	return environment_make(a, &env, &o->environment, e);

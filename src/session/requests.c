@@ -406,9 +406,13 @@ static bool find_run_id(struct session *s)
 
 static void say_hello(struct session *s, uint64_t id)
 {
+	scoped_arena a = ARENA_INIT(64 << 20);
+	struct err ignored = ERR_INIT; /* then it is that of no policy */
+	struct str digest = STR_EMPTY;
 	scoped_buf text = BUF_INIT(ANSWER_MAX_BYTES);
 	struct json_writer w = JSON_LINE_INIT(&text);
 
+	(void)!policy_digest(&a, s->in.plan->policy, &digest, &ignored);
 	begin_answer(&w, "hello");
 	json_key(&w, "v");
 	json_add_int(&w, 1);
@@ -419,6 +423,8 @@ static void say_hello(struct session *s, uint64_t id)
 	add_member(&w, "backend", s->outcome.backend->name);
 	json_key(&w, "shell");
 	json_add_bool(&w, s->in.needs_sandbox);
+	json_key(&w, "policy");
+	json_add_str(&w, digest);
 	json_end_object(&w);
 	send_answer(s, id, &text);
 }
@@ -442,8 +448,8 @@ static void add_own_refusals(struct session *s, struct json_writer *w)
 }
 
 /*
- * A command of cordon-sh is told of what was refused to the earlier ones of whoever started it, such as an
- * agent whose hooks run in cordon-sh as well; any other of what was refused to this run.
+ * What was refused to this run; and in cordon-sh to the earlier ones of whoever started it, such as an agent
+ * whose hooks run in cordon-sh as well.
  */
 static int add_refusals(struct session *s, struct json_writer *w, struct err *e)
 {
@@ -451,11 +457,8 @@ static int add_refusals(struct session *s, struct json_writer *w, struct err *e)
 	char starter[OS_STARTER_BYTES];
 	struct str lines, line;
 
-	if (!s->in.needs_sandbox) {
-		add_own_refusals(s, w);
-		return 0;
-	}
-	if (!s->in.state_directory.len || !os_find_starter(starter))
+	add_own_refusals(s, w);
+	if (!s->in.needs_sandbox || !s->in.state_directory.len || !os_find_starter(starter))
 		return 0;
 	if (refused_take(&a, s->in.state_directory, str_of(starter), &lines, e) < 0)
 		return err_result(e);

@@ -21,6 +21,7 @@ struct choice {
 	const struct session_request *in;
 	struct backend_search search;
 	guarantee_set warned; /* of which loss the caller was told */
+	struct str outer; /* the backend of the sandbox around this process, with --backend outer */
 };
 
 struct session {

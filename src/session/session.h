@@ -19,6 +19,7 @@
  *	requests.c	what a process inside asks for by itself
  *	escalate.c	and which command it wants to have run outside
  *	escalate_check.c what that may be
+ *	outer.c		the sandbox that is around this process, in place of one of its own
  *	state.c		the states of a run
  *	launch.c	its streams, the terminal, the backend that starts it
  *	run.c		all of it in order, and then what happens while it runs
@@ -226,6 +227,8 @@ struct session_request {
 	enum sandbox_mode sandbox_mode;
 	/* cordon-sh: never without a sandbox; it takes no options, so hints name none */
 	bool needs_sandbox;
+	/* What runs judges by the plan itself: a sandbox around it need not have the same policy. */
+	bool judges_itself;
 	guarantee_set accepted; /* by the call; the configuration's count as well */
 
 	uint64_t timeout_ms; /* 0: none */

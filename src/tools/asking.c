@@ -178,7 +178,7 @@ static void finish_refused(struct toolbox_call *call)
 	box_finish(call, &result);
 }
 
-static void take_answer(struct toolbox *box, struct toolbox_call *call, const struct answer *answer)
+void asking_take(struct toolbox *box, struct toolbox_call *call, const struct answer *answer)
 {
 	struct err e = ERR_INIT;
 
@@ -200,7 +200,7 @@ static void told(void *user, uint64_t id, const struct answer *answer)
 	struct toolbox_call *call = find_call(box, id);
 
 	if (call && call->state == CALL_ASKS)
-		take_answer(box, call, answer);
+		asking_take(box, call, answer);
 }
 
 static void expired(void *user, const struct grant *grant)
@@ -290,12 +290,19 @@ bool asking_begin(struct toolbox_call *call, struct str path)
 	struct ask ask;
 
 	call->was_asked = true;
-	if (fill_ask(call, path, &ask, &ignored) < 0 || !ask.offer_count || !can_log(box))
+	if (fill_ask(call, path, &ask, &ignored) < 0 || !ask.offer_count)
+		return false;
+	/* The supervisor keeps its own log. */
+	if (box->is_outer) {
+		box->counts[call->request.tool->id].elevations_asked++;
+		return box_ask_outer(call, path);
+	}
+	if (!can_log(box))
 		return false;
 	box->counts[call->request.tool->id].elevations_asked++;
 	call->state = CALL_ASKS;
 	if (broker_ask(box->broker, &ask, loop_now(), &answer) == 0)
-		take_answer(box, call, &answer);
+		asking_take(box, call, &answer);
 	(void)set_tick(box);
 	return true;
 }
@@ -306,6 +313,10 @@ void asking_withdraw(struct toolbox_call *call)
 	struct toolbox *box = call->box;
 	uint64_t id = number_of(call, OWN);
 
+	if (box->is_outer) {
+		box_leave_outer(call);
+		return;
+	}
 	call->request.withdraw = NULL;
 	broker_withdraw(box->broker, id, loop_now());
 	if (!broker_is_asked(box->broker, id))
@@ -437,7 +448,7 @@ void asking_done(struct toolbox *box)
 	broker_free(box->broker);
 	box->broker = NULL;
 	arena_done(&box->lasting_arena);
-	if (box->projects)
+	if (box->projects && !box->is_outer)
 		log_counts(box);
 	if (box->log)
 		audit_close(box->log);

@@ -9,6 +9,7 @@
  *	asking.c	what is refused and may be granted
  *	approve.c	what Claude asks before it uses its own tools
  *	ceiling.c	calls that may do less than the session
+ *	outer.c		all this inside a sandbox of Cordon
  *	resources.c	what the session says of itself
  */
 #pragma once
@@ -78,6 +79,8 @@ struct toolbox {
 	struct audit *log;  /* NULL: nothing was to be told so far */
 	struct str log_run; /* the id of this session in it */
 	bool cant_log;
+	bool is_outer; /* this process is in a sandbox of Cordon: everything runs in that one */
+	struct str outer_backend, outer_profile;
 	uint64_t restarts;
 	uint32_t last_call;
 	char digest[SHA256_HEX_BYTES];
@@ -106,6 +109,16 @@ struct toolbox_call {
 	struct command_output *output;
 	struct toolbox_call *next;
 };
+
+/* ---- outer.c ----------------------------------------------------------------------------------- */
+
+/* Whether there is a sandbox around this process; then the toolbox uses it. */
+int box_find_outer(struct toolbox *box, struct err *e) MUST_CHECK NONNULL;
+/* Asks its supervisor about a path that a call was refused; asking_take() gets the answer. False: it can't be asked. */
+bool box_ask_outer(struct toolbox_call *call, struct str path) MUST_CHECK NONNULL;
+void box_leave_outer(struct toolbox_call *call) NONNULL;
+/* What it has refused to commands, each line in brackets. */
+void box_add_outer_refusals(struct toolbox_call *call, struct buf *out) NONNULL;
 
 /* ---- toolbox.c ------------------------------------------------------------------------------- */
 
@@ -201,6 +214,9 @@ int asking_init(struct toolbox *box, struct err *e) MUST_CHECK NONNULL;
 void asking_done(struct toolbox *box) NONNULL;
 /* True: the call waits for an answer (or has been begun again). */
 bool asking_begin(struct toolbox_call *call, struct str path) NONNULL;
+/* The answer to it. */
+void asking_take(struct toolbox *box, struct toolbox_call *call, const struct answer *answer)
+	NONNULL;
 void asking_withdraw(struct toolbox_call *call) NONNULL;
 /* Whether a command could have been granted what it was refused, and what that is. */
 bool asking_could_grant(struct toolbox_call *call, const struct cordon_denial *denial,

@@ -170,6 +170,8 @@ static void answer(struct toolbox_call *call, cordon_result *result)
 	}
 	add_text(&made, result);
 	add_denials(call, &made, result);
+	if (call->box->is_outer)
+		box_add_outer_refusals(call, &made.text);
 	if (r == 0)
 		r = call_finish(&made, 0, &given, &e);
 	if (r < 0)
@@ -296,6 +298,8 @@ static int start(struct toolbox_call *call, struct str directory, struct err *e)
 	const struct cordon_load_options load = { .size = sizeof(load),
 						  .on_warning = take_warning,
 						  .user = call };
+	/* Inside, the supervisor of the sandbox around it asks. */
+	bool asks = call->request.ask && !call->box->is_outer;
 	struct cordon_run_options run = call->box->run;
 	cordon_policy *elsewhere = NULL;
 	cordon_error *error = NULL;
@@ -324,9 +328,9 @@ static int start(struct toolbox_call *call, struct str directory, struct err *e)
 	run.decide_host = NULL;
 	run.ask = NULL;
 	run.events = NULL;
-	run.ask_timeout_ms = call->request.ask ? run.ask_timeout_ms : 0;
-	run.on_ask = call->request.ask ? take_question : NULL;
-	run.on_withdraw = call->request.ask ? take_withdrawal : NULL;
+	run.ask_timeout_ms = asks ? run.ask_timeout_ms : 0;
+	run.on_ask = asks ? take_question : NULL;
+	run.on_withdraw = asks ? take_withdrawal : NULL;
 	r = cordon_start(NULL, &run, &call->run, &error);
 	cordon_policy_free(elsewhere);
 	if (r < 0)

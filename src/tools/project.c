@@ -253,9 +253,16 @@ int box_print_sandbox(struct arena *a, const struct tool_project *p, const char 
 
 	json_begin_object(&w);
 	json_key(&w, "backend");
-	json_add_text(&w, backend);
+	if (p->box->is_outer)
+		json_add_str(&w, p->box->outer_backend);
+	else
+		json_add_text(&w, backend);
 	json_key(&w, "enforced");
-	json_add_bool(&w, strcmp(backend, "none") != 0);
+	json_add_bool(&w, p->box->is_outer || strcmp(backend, "none") != 0);
+	if (p->box->is_outer) {
+		json_key(&w, "outer");
+		json_add_str(&w, p->box->outer_profile);
+	}
 	json_key(&w, "profile");
 	json_add_str(&w, p->policy->policy->profile->name);
 	json_end_object(&w);

@@ -157,7 +157,7 @@ void box_take(struct toolbox_call *call, const struct tool_result *result)
 		return;
 	}
 	/* SECURITY: no refusal of a tool that only reads ends by a grant, so the worker has made it up. */
-	if (!result->is_error || call->was_asked || !call->request.ask ||
+	if (!result->is_error || call->was_asked || (!call->request.ask && !call->box->is_outer) ||
 	    call->request.tool->is_read_only) {
 		box_finish(call, result);
 		return;
@@ -367,7 +367,8 @@ static int open_session(struct toolbox *box, struct err *e)
 		return err_result(e);
 	if (!box->run.ask_timeout_ms)
 		box->run.ask_timeout_ms = box->options.ask_timeout_ms;
-	if (!box_open_project(box, STR_EMPTY, false, e) || asking_init(box, e) < 0)
+	if (box_find_outer(box, e) < 0 || !box_open_project(box, STR_EMPTY, false, e) ||
+	    asking_init(box, e) < 0)
 		return err_result(e);
 	return open_roots(box, e);
 }

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from cli import PROGRAM, Skip, World, case, run_cases, wait_for
-from mcp_client import META, Client, meta
+from mcp_client import META, Client, content_of, error_of, meta
 
 WORK = ("--mode", "workspace-write", "--network", "off")
 READ = ("--mode", "read-only")
@@ -43,16 +43,6 @@ def policy_of(c):
 def text_of(result):
     assert [each["type"] for each in result["content"]] == ["text"], result
     return result["content"][0]["text"]
-
-
-def error_of(result):
-    assert result.get("isError") is True, result
-    return result["structuredContent"]["error"]
-
-
-def content_of(result):
-    assert not result.get("isError"), result
-    return result["structuredContent"]
 
 
 def outside(w):

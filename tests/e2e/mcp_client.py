@@ -36,6 +36,16 @@ def meta(capabilities=None, **more):
             META + "clientCapabilities": capabilities or {}, **more}
 
 
+def error_of(result):
+    assert result.get("isError") is True, result
+    return result["structuredContent"]["error"]
+
+
+def content_of(result):
+    assert not result.get("isError"), result
+    return result["structuredContent"]
+
+
 class Client:
     """Starts the server; `answer(method, params)` answers what the server asks."""
 

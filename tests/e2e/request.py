@@ -120,7 +120,8 @@ def a_run_is_known_by_its_hello(w: World):
     found = [line if line == "ended" else json.loads(line) for line in lines if line]
     run_id = json.loads(report.read_text(encoding="utf-8"))["run"]
     assert found[0] == {"type": "hello", "v": 1, "run": run_id, "profile": ":workspace", "backend": found[0]["backend"],
-                        "shell": False}, found
+                        "shell": False, "policy": found[0]["policy"]}, found
+    assert found[0]["policy"].startswith("sha256:"), found
     assert found[1]["type"] == "error" and found[2] == found[3] == "ended", found
     assert found[4]["type"] == found[5]["type"] == "error" and found[6] == found[0], found
 

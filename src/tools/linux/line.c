@@ -468,6 +468,7 @@ static int launch(struct line *line, int input, struct err *e)
 	in.has_no_stdin = false;
 	in.hands_out = true;
 	in.is_quiet = true;
+	in.judges_itself = true;
 	in.timeout_ms = 0;
 	in.user = line;
 	in.warn = session_warns;

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* See outer.h. */
+#include "session/outer.h"
+
+#include <errno.h>
+
+#include "backend/inside.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "os/local_socket.h"
+#include "session/run.h"
+
+enum { ANSWER_MAX_BYTES = 64 << 10 };
+
+static struct str find_text(const struct json *object, const char *name)
+{
+	const struct json *value = json_find(object, name);
+
+	return value && value->type == JSON_STRING ? value->string : STR_EMPTY;
+}
+
+int outer_find(struct arena *a, struct outer *out, struct err *e)
+{
+	scoped_buf answer = BUF_INIT(ANSWER_MAX_BYTES);
+	const struct json *hello;
+	struct str text;
+	int r = local_socket_talk(INSIDE_SOCKET, STR("{\"type\": \"hello\"}"), &answer);
+
+	*out = (struct outer){ .is_there = false };
+	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -ECONNREFUSED)
+		return 0;
+	if (r < 0)
+		return FAIL_SYS(e, -r, "can't ask the supervisor of the sandbox");
+	if (arena_copy(a, buf_str(&answer), &text, e) < 0)
+		return err_result(e);
+	hello = json_parse(a, text, e);
+	if (!hello)
+		return err_wrap(e, "the answer of the supervisor");
+	*out = (struct outer){ .is_there = str_is(find_text(hello, "type"), "hello"),
+			       .backend = find_text(hello, "backend"),
+			       .profile = find_text(hello, "profile"),
+			       .policy = find_text(hello, "policy") };
+	return 0;
+}
+
+int outer_enter(struct arena *a, const struct session_request *in, struct str *backend,
+		struct err *e)
+{
+	const struct policy *policy = in->plan->policy;
+	struct outer outer;
+	struct str own;
+	char around[128], here[128];
+
+	if (outer_find(a, &outer, e) < 0 || policy_digest(a, policy, &own, e) < 0)
+		return err_result(e);
+	if (!outer.is_there)
+		return FAIL_CAUSE(e, CAUSE_NOBODY_ASKED,
+				  "--backend outer: this process is in no sandbox of Cordon");
+	if (!in->judges_itself && !str_eq(own, outer.policy)) {
+		(void)FAIL_CAUSE(
+			e, CAUSE_OUTER_POLICY,
+			"the sandbox around this process has another policy (profile '%s') "
+			"than this command would have (profile '%s')",
+			utf8_show(outer.profile, around, sizeof(around)),
+			utf8_show(policy->profile->name, here, sizeof(here)));
+		err_add_line(e, "give both the same profile and options, or run it outside");
+		return err_result(e);
+	}
+	*backend = outer.backend;
+	return 0;
+}
