@@ -123,6 +123,8 @@ struct opening {
 	const struct plan *plan;
 	size_t narrowed;
 	VEC(struct str) steps; /* the path of each order */
+	struct str *reopened;  /* still to be sent, the shortest first; "" once one was sent */
+	size_t reopened_count;
 };
 
 static bool is_held_by(const struct placeholders *held, struct str path)
@@ -308,32 +310,47 @@ static void add_reopened(struct opening *o, struct str path, struct str *paths, 
 
 /*
  * Covers of grants that were closed, and what became read-only with them, are in the copy. Where the plan
- * says so now it is writable again, on a mount of its own. What narrows comes later, on those.
+ * says so now it is writable again, on a mount of its own.
  */
-static int send_reopened(struct opening *o, struct err *e)
+static int find_reopened(struct opening *o, struct err *e)
 {
-	struct graft_order order = { .kind = GRAFT_PIN, .number = o->g->number, .may_vanish = 1 };
-	size_t room = 0, count = 0;
-	struct str *paths;
+	size_t room = 0;
 
 	for (size_t i = 0; i < o->s->live.grants.count; i++)
 		room += 1 + o->s->live.grants.items[i]->pins.count;
-	paths = arena_array(&o->a, room + 1, sizeof(*paths), e);
-	if (!paths)
+	o->reopened = arena_array(&o->a, room + 1, sizeof(*o->reopened), e);
+	if (!o->reopened)
 		return err_result(e);
 	for (size_t i = 0; i < o->s->live.grants.count; i++) {
 		const struct grafted *g = o->s->live.grants.items[i];
 
 		if (!is_closed(g))
 			continue;
-		add_reopened(o, g->path, paths, &count);
+		add_reopened(o, g->path, o->reopened, &o->reopened_count);
 		for (size_t k = 0; k < g->pins.count; k++)
-			add_reopened(o, g->pins.items[k], paths, &count);
+			add_reopened(o, g->pins.items[k], o->reopened, &o->reopened_count);
 	}
-	qsort(paths, count, sizeof(*paths), compare_lengths);
-	for (size_t i = 0; i < count; i++)
-		if (send_pin(o, &order, paths[i], e) < 0)
+	qsort(o->reopened, o->reopened_count, sizeof(*o->reopened), compare_lengths);
+	return 0;
+}
+
+/*
+ * Those at `path` and above it, before what narrows there; "": all that are left. A mount above one has to stand before it,
+ * because it would cover it with a copy that stays read-only.
+ */
+static int send_reopened(struct opening *o, struct str path, struct err *e)
+{
+	struct graft_order order = { .kind = GRAFT_PIN, .number = o->g->number, .may_vanish = 1 };
+
+	for (size_t i = 0; i < o->reopened_count; i++) {
+		const struct str one = o->reopened[i];
+
+		if (!one.len || (path.len && !path_is_under(path, one)))
+			continue;
+		o->reopened[i] = STR_EMPTY;
+		if (send_pin(o, &order, one, e) < 0)
 			return err_result(e);
+	}
 	return 0;
 }
 
@@ -345,18 +362,19 @@ static int send_all(struct opening *o, struct err *e)
 	if (!items)
 		return err_result(e);
 	o->g->narrowed.items = items;
-	if (send_begin(o, e) < 0)
+	if (find_reopened(o, e) < 0 || send_begin(o, e) < 0)
 		return err_result(e);
-	if (send_reopened(o, e) < 0)
-		return end_run(o->s, e);
 	for (size_t i = 0; i < o->mounts.ops.count; i++) {
 		const struct mount_op *op = &o->mounts.ops.items[i];
+		const struct str path = str_of(op->path);
 
 		/* What lies in something made for the sandbox was there from the start. */
-		if (is_below(str_of(op->path), o->g->path) && !op->is_in_made &&
-		    send_one(o, items, op, e) < 0)
+		if (is_below(path, o->g->path) && !op->is_in_made &&
+		    (send_reopened(o, path, e) < 0 || send_one(o, items, op, e) < 0))
 			return end_run(o->s, e);
 	}
+	if (send_reopened(o, STR_EMPTY, e) < 0)
+		return end_run(o->s, e);
 	return graft_order(o->masker, GRAFT_OPEN, o->g->number, o->g->path, e) < 0
 		       ? end_run(o->s, e)
 		       : 0;
