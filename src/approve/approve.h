@@ -98,7 +98,8 @@ struct ask {
 	struct str reason;		     /* what the command says; "" */
 	struct offer offers[ASK_MAX_OFFERS]; /* narrowest first */
 	size_t offer_count;
-	bool is_alone; /* never asked together with an equal request */
+	size_t least_depth; /* of WRITE: a grant with fewer components does not reach it */
+	bool is_alone;	    /* never asked together with an equal request */
 };
 
 struct answer {

@@ -5,6 +5,7 @@
 #include "approve/broker.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 
 /* Where the next string of a block goes; without a block it only counts. */
 struct packer {
@@ -193,6 +194,9 @@ bool ask_is_same(const struct ask *a, const struct ask *b)
 /* Whether what was granted is enough for the request. */
 static bool is_enough(const struct kept *granted, const struct ask *ask)
 {
+	if (ask->kind == ASK_WRITE &&
+	    path_depth(granted->ask.offers[0].grant.subject) < ask->least_depth)
+		return false;
 	for (size_t i = 0; i < ask->offer_count; i++) {
 		const struct offer *offer = &ask->offers[i];
 

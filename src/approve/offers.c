@@ -287,11 +287,27 @@ static bool is_final(const struct rule *rule)
 	return false;
 }
 
+/* SECURITY: also below the path of the entry, where a grant would be longer, and so count (P7). */
+bool offers_is_denied(const struct plan *plan, struct str path)
+{
+	struct verdict v = plan_resolve(plan, path);
+
+	return v.access == ACCESS_DENY && v.rule->kind == RULE_ENTRY;
+}
+
 static bool is_refused_finally(const struct plan *plan, struct str path)
 {
 	struct verdict v = plan_resolve(plan, path);
 
-	return v.access < ACCESS_WRITE && is_final(v.rule);
+	return offers_is_denied(plan, path) || (v.access < ACCESS_WRITE && is_final(v.rule));
+}
+
+/* A shorter grant does not reach below the entry that refuses it now (P7). */
+static size_t find_least_depth(const struct plan *plan, struct str path)
+{
+	const struct rule *rule = plan_resolve(plan, path).rule;
+
+	return rule->kind == RULE_ENTRY ? path_depth(rule->path) : 0;
 }
 
 int offers_for_path(struct arena *a, const struct plan_inputs *in, const struct plan *plan,
@@ -313,6 +329,7 @@ int offers_for_path(struct arena *a, const struct plan_inputs *in, const struct 
 		return err_result(e);
 	if (obeyed.path.len)
 		return 0;
+	ask->least_depth = find_least_depth(plan, needs->subject);
 	if (can_once && operation == OPERATION_CREATE && offer_new_file(&s, needs) < 0)
 		return err_result(e);
 	if (offer_path(&s, needs->opens, needs) < 0 ||

@@ -38,6 +38,9 @@ int offers_for_socket(struct arena *a, const struct plan_inputs *in, const struc
 int offers_find_obeyed(struct arena *a, const struct plan_inputs *in, struct str path,
 		       struct obeyed *out, struct err *e) MUST_CHECK NONNULL;
 
+/* Whether an entry denies it: nobody may lift that. */
+bool offers_is_denied(const struct plan *plan, struct str path) NONNULL;
+
 /*
  * Whether a grant may be made live here and now: it is canonical, what it was (a directory or none),
  * never too wide, and the policy with it opens it. `*why_not` is NULL if so. For what an answer grants

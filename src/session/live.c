@@ -71,11 +71,14 @@ static struct live_grant *find(struct live *live, const struct grant *grant)
 	return NULL;
 }
 
-static bool is_covered(const struct live *live, const struct grant *grant)
+/* Whether others open it already. SECURITY: a wider one does not reach below a narrower entry (P7). */
+static bool is_covered(const struct session *s, const struct grant *grant)
 {
+	const struct live *live = &s->approvals.live;
+
 	for (size_t i = 0; i < live->count; i++)
 		if (grant_covers(&live->grants[i].grant, grant))
-			return true;
+			return plan_resolve(live_plan(s), grant->subject).access == ACCESS_WRITE;
 	return false;
 }
 
@@ -336,6 +339,8 @@ static int check(struct session *s, const struct grant *grant, bool is_planned, 
 	const char *why_not = NULL;
 	struct live_host *around;
 
+	if (grant->kind == ASK_WRITE && offers_is_denied(live_plan(s), grant->subject))
+		return FAIL(e, ERR_POLICY, "an entry denies it");
 	if (live_look(s, &a, grant->subject, &around, e) < 0)
 		return err_result(e);
 	in.host = &around->host;
@@ -348,7 +353,7 @@ int live_open(struct session *s, const struct grant *grant, enum grant_scope sco
 {
 	struct live *live = &s->approvals.live;
 	bool is_planned = grant->kind == ASK_WRITE && !s->approvals.is_after &&
-			  !is_covered(live, grant);
+			  !is_covered(s, grant);
 	struct live_grant *open = find(live, grant);
 	int status = 0;
 
@@ -418,7 +423,7 @@ int live_close(struct session *s, const struct grant *grant, struct buf *writers
 		return 0;
 	if (grant->kind == ASK_UNIX_SOCKET)
 		supervisor_close_socket(s->supervisor, closed.grant.subject);
-	if (grant->kind != ASK_WRITE || is_covered(live, &closed.grant))
+	if (grant->kind != ASK_WRITE)
 		return 0;
 	if (change(s, closed.grant.subject, ACCESS_DENY, tell_close, writers, e) < 0)
 		return err_wrap(e, "a grant could not be taken back");
