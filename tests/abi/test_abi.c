@@ -69,7 +69,8 @@ TEST(every_member_is_eight_bytes_wide)
 	CHECK_INT(offsetof(struct cordon_run_options, events), 200);
 	CHECK_INT(offsetof(struct cordon_run_options, on_withdraw) + 8,
 		  sizeof(struct cordon_run_options));
-	CHECK_INT(offsetof(struct cordon_denial, is_guess) + 8, sizeof(struct cordon_denial));
+	CHECK_INT(offsetof(struct cordon_denial, is_guess), 120);
+	CHECK_INT(offsetof(struct cordon_denial, advice) + 8, sizeof(struct cordon_denial));
 	CHECK_INT(sizeof(struct cordon_host_request) % 8, 0);
 }
 
