@@ -62,7 +62,7 @@ complete -c cordon -n "__fish_seen_subcommand_from run sandbox proxy" -l audit -
 complete -c cordon -n "__fish_seen_subcommand_from proxy" -l listen -x -d 'listen on ADDR:PORT (default 127.0.0.1:0)'
 complete -c cordon -n "__fish_seen_subcommand_from proxy" -l token-file -r -F -d 'require the token in FILE from every client'
 complete -c cordon -n "__fish_seen_subcommand_from proxy" -l token-env -x -a '(set -nx)' -d 'require the token in the variable NAME'
-complete -c cordon -n "__fish_seen_subcommand_from run sandbox explain mcp" -l backend -x -a 'native bwrap landlock outer none' -d 'native, bwrap, landlock; outer: the one around; none: no sandbox'
+complete -c cordon -n "__fish_seen_subcommand_from run sandbox explain mcp" -l backend -x -a 'native bwrap landlock outer none' -d 'native, bwrap or landlock; outer; none means no sandbox'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l sandbox -x -a 'auto require forbid' -d 'auto, require (accept no loss) or forbid (no sandbox)'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l accept-missing -x -a 'fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death' -d 'run even without the guarantee NAME'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox why explain" -l platform -x -a 'linux landlock macos seatbelt windows' -d 'linux, macos or windows instead of this system'

@@ -9,15 +9,12 @@
 #include "cli/cli.h"
 
 const char about_hook[] =
-	"Reads a call of a tool on its standard input, as the agent AGENT (claude, gemini, "
-	"opencode)\n"
-	"writes it to its hooks, and answers in the agent's own form. Before a tool that reads or\n"
-	"writes files it refuses what the policy does not allow, or has the agent ask; after one "
-	"that\n"
-	"runs commands it tells the model what cordon-sh has refused to them, and whom to ask. It\n"
-	"never allows. This is advice: only what runs in Cordon is held by it. Exit status: 0, or "
-	"2\n"
-	"for any failure, which the agent takes for a refusal.";
+	"Reads a call of a tool on its standard input, as the agent AGENT (claude, gemini or\n"
+	"opencode) writes it to its hooks, and answers in the agent's form. Before a tool that\n"
+	"reads or writes files it refuses what the policy does not allow, or has the agent ask;\n"
+	"after one that runs commands it tells the model what cordon-sh has refused to them,\n"
+	"and whom to ask. It never allows. This is advice: only what runs in Cordon is held by\n"
+	"it. Exit status: 0, or 2 for any failure, which the agent takes for a refusal.";
 
 enum { INPUT_ROOM = (10 << 20) + 1 };
 

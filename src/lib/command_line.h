@@ -154,7 +154,7 @@
 	  "require the token in the variable NAME")                                                \
 	X(BACKEND, ENFORCE, FOR_RUN | ONLY(MCP) | ONLY(EXPLAIN), TEXT(run, backend), 0, "backend", \
 	  "NAME", "native bwrap landlock outer none",                                              \
-	  "native, bwrap, landlock; outer: the one around; none: no sandbox")                      \
+	  "native, bwrap or landlock; outer; none means no sandbox")                               \
 	X(SANDBOX, ENFORCE, FOR_RUN, TEXT(run, sandbox), 0, "sandbox", "WHEN",                     \
 	  "auto require forbid", "auto, require (accept no loss) or forbid (no sandbox)")          \
 	X(ACCEPT_MISSING, ENFORCE, FOR_RUN, WORDS(run, accept_missing), 0, "accept-missing",       \
