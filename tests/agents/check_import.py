@@ -194,6 +194,7 @@ def play(w, tool, name, settings):
     assert status == 0, err
     is_bound = "It is for commands that are started in" in text
     equal = count = 0
+    left_out = []
     for cwd in [project] if is_bound else [project, home / "other", home / "project" / "secrets"]:
         if tool == "srt":
             start = [w.tools / ".bin" / "srt", "-s", file, "--"]
@@ -203,11 +204,13 @@ def play(w, tool, name, settings):
                      "codex", "sandbox", *(("-c", "sandbox_mode=workspace-write") if name == "mode" else ()), "--"]
         original, broken = w.probe(*start, cwd=cwd, may_fail=cwd != project)
         if broken:
-            continue  # the original does not start there
+            left_out.append(f"{cwd.name}: the original does not start there")
+            continue
         imported, refusal = w.probe(w.program, "run", "-q", "--config-file", policy, "--", cwd=cwd,
                                     may_fail=cwd != project)
         other, why = compare(w, tool, original, imported, policy, cwd)
         if refusal:
+            left_out.append(f"{cwd.name}: Cordon refuses to start there")
             continue
         assert not other, f"{cwd}: Cordon allows less: " + ", ".join(
             f"{path}: {original[path]} there, {imported[path]} here" for path in other)
@@ -215,7 +218,7 @@ def play(w, tool, name, settings):
         equal += sum(imported[path] == original[path] for path in w.paths)
         count += len(w.paths)
     assert equal > count // 2, "almost nothing is the same, so this shows nothing"
-    return f"{equal} of {count} paths the same, the others narrower"
+    return "; ".join([f"{equal} of {count} paths the same, the others narrower", *left_out])
 
 
 def missing_tools():
