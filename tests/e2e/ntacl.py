@@ -52,7 +52,8 @@ def parent(path):
 
 
 def key(path):
-    return path.upper()
+    """As the table of NTFS compares: a capital that is no other letter's."""
+    return "".join(c.upper() if c.upper().lower() == c else c for c in path)
 
 
 def usual(path, home):

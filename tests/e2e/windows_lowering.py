@@ -275,6 +275,11 @@ def links_and_other_spellings_are_protected_as_such(w: World):
     c = command(view_of(files), lowered)
     assert not c.deletes(REPO + "\\.git") and not c.writes(REPO + "\\d\\s") and c.writes(REPO + "\\d\\t")
     assert not c.writes(REPO + "\\d\\\u017f") and not c.deletes(REPO + "\\d")  # folding denies it, so it is closed
+    files = {REPO + "\\\u017fd\\x": "file", REPO + "\\sd\\q": "file", REPO + "\\l": {"link": "t"}, REPO + "\\t\\y": "file"}
+    lowered, options = lower(w, files, policy((REPO + "\\sd\\x", "read"), (REPO + "\\l", "read")), backend="win_token")
+    c = command(view_of(files), lowered)
+    assert not c.writes(REPO + "\\\u017fd\\x") and c.writes(REPO + "\\\u017fd\\z") and not c.deletes(REPO + "\\\u017fd")
+    assert not c.deletes(REPO + "\\l") and not c.writes(REPO + "\\t\\y")
 
 
 @case
