@@ -151,6 +151,7 @@ check-agents: build
 	@tests/agents/check_mcp.py
 	@tests/agents/check_setup.py
 	@tests/agents/check_import.py
+	@tests/agents/check_shell.py
 
 ## clean           removes build/
 clean:

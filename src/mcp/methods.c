@@ -58,7 +58,7 @@ static void add_tool(struct json_writer *w, const struct tool *tool, enum mcp_ve
 	json_add_text(w, tool->description);
 	json_key(w, "inputSchema");
 	json_add_raw(w, str_of(tool->input_schema));
-	if (version >= MCP_2025_06_18) {
+	if (version >= MCP_2025_06_18 && tool->output_schema) {
 		json_key(w, "outputSchema");
 		json_add_raw(w, str_of(tool->output_schema));
 	}

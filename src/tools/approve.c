@@ -62,7 +62,7 @@ static const char *quote(struct str name, char out[QUOTED_BYTES])
 
 /* ---- Answers ------------------------------------------------------------------------------------- */
 
-/* In call->arena. Without `why` it is allowed. */
+/* In call->arena. Without `why` it is allowed. Claude takes the text alone, and nothing beside it. */
 static int make_answer(struct toolbox_call *call, const char *why, struct tool_result *out,
 		       struct err *e)
 {
@@ -78,14 +78,10 @@ static int make_answer(struct toolbox_call *call, const char *why, struct tool_r
 	else
 		json_add_value(&w, json_find(call->arguments, "input"));
 	json_end_object(&w);
-	*out = (struct tool_result){ .is_error = false };
-	if (buf_check(&text, e) < 0 ||
-	    arena_copy(&call->arena, buf_str(&text), &out->structured, e) < 0)
+	*out = (struct tool_result){ .is_error = false, .structured = STR_EMPTY };
+	if (buf_check(&text, e) < 0)
 		return err_result(e);
-	out->text = out->structured;
-	if (str_has_suffix(out->text, STR("\n")))
-		out->text.len--;
-	return 0;
+	return arena_copy(&call->arena, str_first(buf_str(&text), text.len - 1), &out->text, e);
 }
 
 static void answer(struct toolbox_call *call, const char *why)

@@ -219,10 +219,7 @@ _Static_assert(TOOL_COUNT == 9, "each tool has its words here");
 					     "\"object\",\"description\":\"what that tool is "    \
 					     "given\"},\"tool_use_id\":" TEXT("which call it is") \
 						     ENDS_INPUT("\"tool_name\",\"input\"")
-#define APPROVE_OUT                                                                       \
-	OBJECT "\"behavior\":{\"type\":\"string\",\"enum\":[\"allow\",\"deny\"]},"        \
-	       "\"message\":{\"type\":\"string\"},\"updatedInput\":{\"type\":\"object\"}" \
-	       "," ENDS_OUTPUT
+#define APPROVE_OUT NULL
 #define APPROVE_WORDS                                                                    \
 	"For the client, not for the model: says whether the policy lets a tool of the " \
 	"client's do what it is about to do. Grants nothing."

@@ -64,7 +64,7 @@ struct tool {
 	const char *name;
 	const char *description;
 	const char *input_schema;  /* JSON, an object at its top */
-	const char *output_schema; /* fits refusals too */
+	const char *output_schema; /* fits refusals too; NULL: the answer is text alone */
 	enum tool_access access;
 	bool is_read_only, is_destructive, is_idempotent;
 	bool is_slow; /* the worker does it in a process of its own */

@@ -307,7 +307,7 @@ def approve(c, tool, **given):
     result = c.call("approve", tool_name=tool, input=given, tool_use_id="toolu_1")
     assert not result.get("isError") and [each["type"] for each in result["content"]] == ["text"], result
     answer = json.loads(result["content"][0]["text"])
-    assert answer == result["structuredContent"], result
+    assert "structuredContent" not in result, "Claude refuses an answer that has more than the text"
     if answer["behavior"] == "allow":
         assert answer == {"behavior": "allow", "updatedInput": given}, answer
         return True
