@@ -19,7 +19,7 @@ CHILDREN = """backend_command_child backend_none_none_child backend_native_child
 backend_inner_child backend_inner_lock_child backend_inner_network_child
 backend_landlock_monitor_child
 backend_native_child_mounts backend_bwrap_spawn_child linux_init_init linux_notify_connector
-os_linux_child os_linux_fd os_linux_fd_pass""".split()
+os_linux_child os_linux_fd os_linux_fd_pass os_posix_child os_posix_spawned""".split()
 
 SAFE = set(
     """_exit access chdir clock_gettime clone close dup2 execve faccessat fchdir fchmod fcntl fcntl64 flock fstat fstat64
@@ -32,7 +32,7 @@ SAFE = set(
 )
 
 PARENTS = ["proxy_proxy"]  # its other side
-PROXY_CALLS = [f"os_linux_{name}" for name in "changed_file memory pipe random socket".split()]
+PROXY_CALLS = "os_posix_changed_file os_posix_memory os_posix_socket os_linux_pipe os_linux_random os_linux_socket".split()
 PROXY_SAFE = SAFE | set(
     """accept4 bind connect explicit_bzero __explicit_bzero_chk geteuid getppid getrandom getsockname getsockopt if_nametoindex listen memchr memcmp memmove __memmove_chk munmap pipe2
     setrlimit setrlimit64 shutdown splice stat stat64 strcmp strnlen strrchr""".split()

@@ -389,7 +389,7 @@ const char *cordon_proxy_address(const cordon_proxy *proxy)
 
 int cordon_proxy_descriptor(const cordon_proxy *proxy)
 {
-	return proxy->loop.epoll;
+	return proxy->loop.queue;
 }
 
 int cordon_proxy_poll(cordon_proxy *proxy, int timeout_ms, cordon_error **error)

@@ -42,8 +42,8 @@ struct timer {
 enum { LOOP_MAX_FETCHED = 64 };
 
 struct loop {
-	int epoll;
-	struct watcher clock; /* a timerfd, so that `epoll` becomes readable when a timer is due */
+	int queue;	      /* of the system: an epoll instance, a kqueue */
+	struct watcher clock; /* a timerfd, so that `queue` becomes readable when a timer is due */
 	struct timer *timers; /* a handful */
 	struct timer *next_due; /* while they run: the next to look at */
 	uint64_t armed_ms;	/* what the clock is set to; 0: it is off */
@@ -57,7 +57,7 @@ struct loop {
 /* A loop that was not made; loop_done() and loop_remove() accept it. */
 #define LOOP_NONE            \
 	{                    \
-		.epoll = -1, \
+		.queue = -1, \
 	}
 
 int loop_init(struct loop *l, struct err *e) MUST_CHECK NONNULL;

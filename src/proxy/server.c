@@ -94,7 +94,7 @@ static struct server *make(const struct proxy_options *options, const struct rul
 	if (!s)
 		return NULL;
 	s->limits = options->limits;
-	s->loop.epoll = -1;
+	s->loop.queue = -1;
 	fit_to_descriptors(&s->limits);
 	memcpy(s->token, options->token ? options->token : "", token);
 	return make_parts(s, options, place, e) < 0 ? NULL : s;

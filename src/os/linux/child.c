@@ -188,22 +188,9 @@ bool os_await_parent(int channel, int parent)
 	return wait[0].revents != 0;
 }
 
-bool os_await_child(int channel, int pidfd, int timeout_ms)
-{
-	struct pollfd wait[2] = { { .fd = channel, .events = POLLIN },
-				  { .fd = pidfd, .events = POLLIN } };
-
-	return poll(wait, COUNT_OF(wait), timeout_ms) <= 0 || !wait[1].revents || wait[0].revents;
-}
-
 void os_kill(int pidfd, int number)
 {
 	(void)syscall(SYS_pidfd_send_signal, pidfd, number, NULL, 0);
-}
-
-void os_end(int pidfd)
-{
-	os_kill(pidfd, SIGKILL);
 }
 
 void os_exit(int status)
@@ -223,18 +210,6 @@ int os_open_parent(pid_t parent)
 		return -1;
 	}
 	return fd;
-}
-
-pid_t os_own_pid(void)
-{
-	return getpid();
-}
-
-void os_disable_cancel(void)
-{
-	int before;
-
-	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 }
 
 static const idtype_t by_pidfd = (idtype_t)3; /* P_PIDFD, which not every C library has */
@@ -267,15 +242,4 @@ int os_reap(int pidfd)
 	/* Its parent may have ended meanwhile, which makes it this process's to reap. */
 	(void)waitid(by_pidfd, (id_t)pidfd, &info, WEXITED | WNOHANG | __WALL);
 	return -1;
-}
-
-void os_set_foreground(int terminal, pid_t group)
-{
-	sigset_t ttou, before;
-
-	sigemptyset(&ttou);
-	sigaddset(&ttou, SIGTTOU);
-	pthread_sigmask(SIG_BLOCK, &ttou, &before);
-	(void)tcsetpgrp(terminal, group);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

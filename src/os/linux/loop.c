@@ -8,6 +8,7 @@
 
 #include "os/fd.h"
 #include "os/loop.h"
+#include "os/posix/timers.h"
 
 /* Polling instead of sleeping: see stay_awake(). */
 enum {
@@ -26,9 +27,9 @@ static int run_timers(void *user, uint32_t events, struct err *e);
 
 int loop_init(struct loop *l, struct err *e)
 {
-	*l = (struct loop){ .epoll = epoll_create1(EPOLL_CLOEXEC),
+	*l = (struct loop){ .queue = epoll_create1(EPOLL_CLOEXEC),
 			    .clock = { .fd = -1, .ready = run_timers, .user = l } };
-	if (l->epoll < 0)
+	if (l->queue < 0)
 		return FAIL_SYS(e, errno, "can't make an event loop");
 	return 0;
 }
@@ -38,12 +39,12 @@ void loop_done(struct loop *l)
 	/* A loop that was never initialised is all zeros. */
 	if (l->clock.is_added)
 		fd_close(&l->clock.fd);
-	fd_close(&l->epoll);
+	fd_close(&l->queue);
 }
 
 int loop_descriptor(const struct loop *l)
 {
-	return l->epoll;
+	return l->queue;
 }
 
 static int control(struct loop *l, int op, struct watcher *w, uint32_t events, struct err *e)
@@ -54,7 +55,7 @@ static int control(struct loop *l, int op, struct watcher *w, uint32_t events, s
 		event.events |= EPOLLIN;
 	if (events & LOOP_OUT)
 		event.events |= EPOLLOUT;
-	if (epoll_ctl(l->epoll, op, w->fd, &event) < 0)
+	if (epoll_ctl(l->queue, op, w->fd, &event) < 0)
 		return FAIL_SYS(e, errno, "can't wait for descriptor %d", w->fd);
 	return 0;
 }
@@ -75,41 +76,16 @@ int loop_change(struct loop *l, struct watcher *w, uint32_t events, struct err *
 void loop_remove(struct loop *l, struct watcher *w)
 {
 	if (w->is_added)
-		epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+		epoll_ctl(l->queue, EPOLL_CTL_DEL, w->fd, NULL);
 	loop_forget(l, w);
 }
 
-void loop_forget(struct loop *l, struct watcher *w)
+void native_set_clock(struct loop *l, uint64_t at_ms)
 {
-	if (!w->is_added)
-		return;
-	w->is_added = false;
-	for (size_t i = 0; i < LOOP_MAX_FETCHED; i++)
-		if (l->fetched[i] == w)
-			l->fetched[i] = NULL;
-}
+	const struct itimerspec in = { .it_value = { .tv_sec = (time_t)(at_ms / 1000),
+						     .tv_nsec = (long)(at_ms % 1000) * 1000000 } };
 
-/*
- * Sets the timerfd to the first timer; at once for one that is due. If that timer is removed, the
- * timerfd fires once in vain. Most timers are removed before they are due, and a system call for
- * each would cost more.
- */
-static void set_clock(struct loop *l)
-{
-	struct itimerspec in = { .it_value = { .tv_sec = 0 } };
-	uint64_t first = 0;
-
-	for (const struct timer *t = l->timers; t; t = t->next)
-		if (t->at_ms && (!first || t->at_ms < first))
-			first = t->at_ms;
-	if (first == 0 || (l->armed_ms && l->armed_ms <= first))
-		return;
-	in.it_value.tv_sec = (time_t)(first / 1000);
-	in.it_value.tv_nsec = (long)(first % 1000) * 1000000;
-	if (!l->clock.is_added)
-		return;
 	(void)timerfd_settime(l->clock.fd, TFD_TIMER_ABSTIME, &in, NULL);
-	l->armed_ms = first;
 }
 
 int loop_prepare_timers(struct loop *l, struct err *e)
@@ -122,65 +98,14 @@ int loop_prepare_timers(struct loop *l, struct err *e)
 	return loop_add(l, &l->clock, LOOP_IN, e);
 }
 
-void loop_set_timer(struct loop *l, struct timer *t, uint64_t at_ms)
-{
-	t->at_ms = at_ms;
-	if (!t->is_added) {
-		t->next = l->timers;
-		l->timers = t;
-		t->is_added = true;
-	}
-	set_clock(l);
-}
-
-void loop_set_next_step(struct loop *l, struct timer *t)
-{
-	t->not_in_step = l->step;
-	loop_set_timer(l, t, loop_now());
-}
-
-void loop_drop_timer(struct loop *l, struct timer *t)
-{
-	for (struct timer **at = &l->timers; *at; at = &(*at)->next)
-		if (*at == t) {
-			*at = t->next;
-			break;
-		}
-	t->is_added = false;
-	t->at_ms = 0;
-	if (l->next_due == t)
-		l->next_due = t->next;
-	set_clock(l);
-}
-
-uint64_t loop_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static int run_timers(void *user, uint32_t events, struct err *e)
 {
 	struct loop *l = user;
-	uint64_t now = loop_now();
 	uint64_t times;
 
 	(void)events;
 	(void)!read(l->clock.fd, &times, sizeof(times));
-	l->armed_ms = 0;
-	/* What is due may drop any timer: loop_drop_timer() moves `next_due` on. */
-	for (struct timer *t = l->timers; t; t = l->next_due) {
-		l->next_due = t->next;
-		if (t->at_ms == 0 || t->at_ms > now || t->not_in_step == l->step)
-			continue;
-		t->at_ms = 0;
-		if (t->due(t->user, e) < 0)
-			return err_result(e);
-	}
-	set_clock(l);
-	return 0;
+	return timers_run(l, e);
 }
 
 static int hand_out(struct loop *l, const struct epoll_event *events, int count, bool urgent,
@@ -246,7 +171,7 @@ static int stay_awake(const struct loop *l, struct epoll_event *events, uint64_t
 	int count;
 
 	do
-		count = epoll_wait(l->epoll, events, LOOP_MAX_FETCHED, 0);
+		count = epoll_wait(l->queue, events, LOOP_MAX_FETCHED, 0);
 	while (count == 0 && now_ns() - since_ns < AWAKE_NS);
 	return count;
 }
@@ -271,12 +196,12 @@ static int fetch(struct loop *l, struct epoll_event *events, int timeout_ms)
 	int count = 0;
 
 	if (!l->hurries || timeout_ms == 0)
-		return epoll_wait(l->epoll, events, LOOP_MAX_FETCHED, timeout_ms);
+		return epoll_wait(l->queue, events, LOOP_MAX_FETCHED, timeout_ms);
 	since_ns = now_ns();
 	if (l->is_awake)
 		count = stay_awake(l, events, since_ns);
 	if (count == 0)
-		count = epoll_wait(l->epoll, events, LOOP_MAX_FETCHED, timeout_ms);
+		count = epoll_wait(l->queue, events, LOOP_MAX_FETCHED, timeout_ms);
 	judge_wait(l, worth_of(l, events, count, now_ns() - since_ns));
 	return count;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See random.h. */
+/* See random.h and memory.h. */
 #include "os/random.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/random.h>
+
+#include "os/memory.h"
 
 int os_random(void *out, size_t bytes)
 {
@@ -12,4 +15,9 @@ int os_random(void *out, size_t bytes)
 	if (got == (ssize_t)bytes)
 		return 0;
 	return got < 0 ? -errno : -EIO;
+}
+
+void os_wipe(void *memory, size_t bytes)
+{
+	explicit_bzero(memory, bytes);
 }

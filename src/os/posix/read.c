@@ -5,13 +5,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "os/linux/path.h"
+#include "os/posix/native.h"
+#include "os/posix/path.h"
 
 enum {
 	/* O_NONBLOCK: opening a fifo must not wait for a writer. */
@@ -75,24 +73,6 @@ static bool says_missing(int error)
 	return error == ENOENT || error == ENOTDIR;
 }
 
-static int open_how(int dir, const char *path, uint64_t flags, uint64_t resolve)
-{
-	struct open_how how = { .flags = flags, .resolve = resolve };
-
-	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-}
-
-/*
- * Does the work of check_missing() in one call: the kernel returns another error if a link, or
- * something that is not a directory, is on the way. Most layers are missing.
- */
-static bool is_surely_missing(const char *path)
-{
-	scoped_fd fd = open_how(AT_FDCWD, path, O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
-
-	return fd < 0 && errno == ENOENT;
-}
-
 /* Reads as many bytes as there are, up to `size`. */
 static ssize_t read_all(int fd, char *to, size_t size)
 {
@@ -125,7 +105,7 @@ static int read_fd(struct arena *a, int fd, struct str path, size_t max_bytes, s
 		return FAIL_SYS_CAUSE(e, CAUSE_FILE_UNREADABLE, errno, "can't read '%s'",
 				      show_path(&shown, path));
 	/* Users write /dev/null for "no configuration". It counts as an empty file. */
-	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)) {
+	if (native_is_null(&st)) {
 		if (arena_copy(a, STR_EMPTY, out, e) < 0)
 			return err_result(e);
 		*seen = (struct os_seen){ .is_there = true };
@@ -164,7 +144,7 @@ int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str 
 
 	if (c_path_init(&name, path, e) < 0)
 		return err_result(e);
-	if (is_surely_missing(name.text)) {
+	if (native_is_missing(name.text)) {
 		*seen = (struct os_seen){ .is_there = false };
 		return 0;
 	}
@@ -192,7 +172,7 @@ static bool is_link(int dir, const char *name)
 	return found;
 }
 
-/* For kernels without openat2(), and filters that forbid it: allows no link at all. */
+/* For systems that can't tell (Linux before 5.6, and filters that forbid openat2()). */
 static int open_without_links(int dir, struct str below)
 {
 	scoped_fd at = fcntl(dir, F_DUPFD_CLOEXEC, 3);
@@ -205,8 +185,7 @@ static int open_without_links(int dir, struct str below)
 		int fd;
 
 		memcpy(text, name.p, MIN_OF(name.len, sizeof(text) - 1));
-		fd = openat(at, text,
-			    OPEN_FLAGS | O_NOFOLLOW | (is_last ? 0 : O_PATH | O_DIRECTORY));
+		fd = openat(at, text, (is_last ? OPEN_FLAGS : native_open_directory) | O_NOFOLLOW);
 		/*
 		 * SECURITY: a link to a directory fails with ENOTDIR, which must not count as
 		 * missing. Else a link could make a policy's denies disappear.
@@ -225,16 +204,11 @@ static int open_beneath(int dir, struct str below)
 {
 	UNINITIALIZED struct c_path name;
 	size_t len = MIN_OF(below.len, sizeof(name.text) - 1);
-	int fd = -1;
+	int fd;
 
 	memcpy(name.text, below.p, len);
 	name.text[len] = '\0';
-	/* EAGAIN: something was renamed meanwhile, and the kernel can't be sure; try again. */
-	for (int tries = 0; tries < 16; tries++) {
-		fd = open_how(dir, name.text, OPEN_FLAGS, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
-		if (fd >= 0 || errno != EAGAIN)
-			break;
-	}
+	fd = native_open_beneath(dir, name.text, OPEN_FLAGS);
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		return open_without_links(dir, below);
 	return fd;
@@ -251,13 +225,13 @@ int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size
 
 	if (path_join(a, dir, below, &whole, e) < 0 || c_path_init(&name, whole, e) < 0)
 		return err_result(e);
-	if (is_surely_missing(name.text)) {
+	if (native_is_missing(name.text)) {
 		*seen = (struct os_seen){ .is_there = false };
 		return 0;
 	}
 	if (c_path_init(&name, dir, e) < 0)
 		return err_result(e);
-	at = openat(AT_FDCWD, name.text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	at = openat(AT_FDCWD, name.text, native_open_directory);
 	if (at >= 0)
 		fd = open_beneath(at, below);
 	if (fd < 0 && says_missing(errno)) {

@@ -16,7 +16,7 @@
 
 #include "base/path.h"
 #include "os/fd.h"
-#include "os/linux/path.h"
+#include "os/posix/path.h"
 
 enum {
 	LOCK_PATIENCE_MS = 10000,
@@ -91,7 +91,7 @@ static int fail_open(struct str path, int error, struct err *e)
 
 static void take_stamp(const struct stat *st, struct os_kept_stamp *out)
 {
-	*out = (struct os_kept_stamp){ .device = st->st_dev,
+	*out = (struct os_kept_stamp){ .device = (uint64_t)st->st_dev,
 				       .inode = st->st_ino,
 				       .bytes = (uint64_t)st->st_size,
 				       .changed_s = st->st_ctim.tv_sec,

@@ -6,7 +6,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
+
+#include "os/posix/native.h"
 
 static const int brought[] = { SIGPIPE, SIGXFSZ };
 
@@ -28,9 +29,9 @@ void os_write_signals_block(struct os_write_signals *signals)
 
 void os_write_signals_restore(const struct os_write_signals *signals)
 {
-	static const struct timespec at_once = { .tv_sec = 0 };
 	int saved = errno;
 	sigset_t now, came, before, pending;
+	int left = 0;
 
 	memcpy(&pending, signals->pending, sizeof(pending));
 	memcpy(&before, signals->before, sizeof(before));
@@ -38,15 +39,15 @@ void os_write_signals_restore(const struct os_write_signals *signals)
 	sigemptyset(&came);
 	(void)sigpending(&now);
 	for (size_t i = 0; i < COUNT_OF(brought); i++)
-		if (sigismember(&now, brought[i]) == 1 && sigismember(&pending, brought[i]) != 1)
+		if (sigismember(&now, brought[i]) == 1 && sigismember(&pending, brought[i]) != 1) {
 			sigaddset(&came, brought[i]);
-	while (!sigisemptyset(&came)) {
-		int taken = sigtimedwait(&came, NULL, &at_once);
+			left++;
+		}
+	while (left-- > 0) {
+		int taken = native_take_signal(&came);
 
 		if (taken > 0)
 			sigdelset(&came, taken);
-		else if (errno != EINTR)
-			break;
 	}
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = saved;

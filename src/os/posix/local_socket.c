@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "os/fd.h"
 #include "os/fd_pass.h"
 #include "os/loop.h"
+#include "os/posix/native.h"
 
 enum { RETRY_MS = 10, TALK_PATIENCE_MS = 5000, LENGTH_BYTES = 4 };
 
@@ -40,17 +40,13 @@ static int connect_within(int fd, const struct sockaddr_un *to, int timeout_ms)
 int local_socket_connect(const char *path, int timeout_ms)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	scoped_fd file = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-	int fd, r;
+	scoped_fd held = -1;
+	int r = native_find_socket(path, &to, &held);
+	int fd;
 
-	if (file < 0 || fstat(file, &st) < 0)
-		return -errno;
-	if (!S_ISSOCK(st.st_mode))
-		return -ENOTSOCK;
-	/* What was looked at is what is connected to, and its path may be of any length. */
-	(void)snprintf(to.sun_path, sizeof(to.sun_path), "/proc/self/fd/%d", file);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (r < 0)
+		return r;
+	fd = native_socket(AF_UNIX, SOCK_STREAM, false);
 	if (fd < 0)
 		return -errno;
 	r = connect_within(fd, &to, timeout_ms);
@@ -85,14 +81,8 @@ int local_socket_take(int fd)
 
 bool local_socket_is_trusted(int fd, uint64_t *uid)
 {
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
 	*uid = UINT64_MAX;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-		return false;
-	*uid = peer.uid;
-	return peer.uid == 0 || peer.uid == geteuid();
+	return native_peer_user(fd, uid) && (*uid == 0 || *uid == geteuid());
 }
 
 /* ---- One message, one answer ----------------------------------------------------------------- */
@@ -152,7 +142,7 @@ static int receive_answer(int fd, struct buf *answer)
 int local_socket_reach(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = native_socket(AF_UNIX, SOCK_STREAM, true);
 	int r;
 
 	if (fd < 0)

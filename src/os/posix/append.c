@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/fd.h"
-#include "os/linux/path.h"
+#include "os/posix/native.h"
+#include "os/posix/path.h"
 #include "os/write_signals.h"
 
 int os_append_open(struct str path, int *out, struct err *e)
@@ -44,7 +44,7 @@ int os_append_take(int fd, int *out, struct err *e)
 	int flags = fcntl(fd, F_GETFL);
 	int copy;
 
-	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || (flags & O_PATH))
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
 		return FAIL(e, ERR_ARGUMENT, "descriptor %d is not open for writing", fd);
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (copy < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) {
@@ -59,14 +59,12 @@ int os_append_take(int fd, int *out, struct err *e)
 
 struct str os_append_path(int fd, char *room, size_t size)
 {
-	char link[64];
 	struct stat st;
 	ssize_t n;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return STR_EMPTY;
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, room, size);
+	n = native_fd_path(fd, room, size);
 	return n > 0 && (size_t)n < size && room[0] == '/' ? (struct str){ room, (size_t)n }
 							   : STR_EMPTY;
 }

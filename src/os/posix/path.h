@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the files of os/linux; nobody else includes this. */
+/* Shared by the files of os/posix and of the systems; nobody else includes this. */
 #pragma once
 
 #include "os/fd.h"

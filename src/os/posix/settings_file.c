@@ -4,19 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
-#include "os/linux/path.h"
+#include "os/posix/native.h"
+#include "os/posix/path.h"
 
 enum {
-	XATTR_NAMES_BYTES = 4096,
-	XATTR_VALUE_BYTES = 4096,
 	NAME_ROOM = PATH_MAX_COMPONENT + 32,
 	MODE_KEPT = 01777,
 };
@@ -153,24 +149,6 @@ static int place_init(struct str path, struct place *out, struct err *e)
 	return 0;
 }
 
-static bool copy_xattrs(int from, int to)
-{
-	char names[XATTR_NAMES_BYTES], value[XATTR_VALUE_BYTES];
-	ssize_t n = flistxattr(from, names, sizeof(names));
-
-	if (n < 0)
-		return errno == ENOTSUP || errno == ENOSYS;
-	for (ssize_t at = 0; at < n; at += (ssize_t)strlen(names + at) + 1) {
-		ssize_t size = fgetxattr(from, names + at, value, sizeof(value));
-
-		/* The label of a security module: a new file has its own where this one can't be set. */
-		if ((size < 0 || fsetxattr(to, names + at, value, (size_t)size, 0) < 0) &&
-		    strncmp(names + at, "security.", 9) != 0)
-			return false;
-	}
-	return true;
-}
-
 static int take_over(const struct place *p, int to, struct err *e)
 {
 	scoped_fd from = openat(p->directory, p->name,
@@ -179,7 +157,7 @@ static int take_over(const struct place *p, int to, struct err *e)
 
 	if (from < 0 || fstat(from, &st) < 0)
 		return FAIL_SYS(e, errno, "can't look at '%s'", p->shown.text);
-	if (fchown(to, st.st_uid, st.st_gid) < 0 || !copy_xattrs(from, to) ||
+	if (fchown(to, st.st_uid, st.st_gid) < 0 || !native_copy_attributes(from, to) ||
 	    fchmod(to, st.st_mode & MODE_KEPT) < 0)
 		return FAIL(e, ERR_POLICY,
 			    "'%s' is not changed: its group or attributes can't be kept",
@@ -197,16 +175,17 @@ static int write_new(const struct place *p, const struct os_settings *was, struc
 		return FAIL_SYS(e, errno, "can't write in the directory of '%s'", p->shown.text);
 	if (was->is_there && take_over(p, fd, e) < 0)
 		return err_result(e);
-	if ((!was->is_there && fchmod(fd, mode) < 0) || write_synced(fd, text) < 0)
+	if ((!was->is_there && fchmod(fd, (mode_t)mode) < 0) || write_synced(fd, text) < 0)
 		return FAIL_SYS(e, errno, "can't write '%s'", p->shown.text);
 	return 0;
 }
 
 /* ---- Taking its place ------------------------------------------------------------------------------- */
 
-static int rename_as(const struct place *p, const char *from, const char *to, unsigned flags)
+static int rename_as(const struct place *p, const char *from, const char *to,
+		     enum native_rename how)
 {
-	return syscall(SYS_renameat2, p->directory, from, p->directory, to, flags) < 0 ? -errno : 0;
+	return native_rename(p->directory, from, to, how);
 }
 
 /* Whether that file has the text that was read. */
@@ -247,14 +226,14 @@ static int fail_changed(const struct place *p, struct err *e)
  */
 static int exchange(const struct place *p, const struct os_settings *was, struct err *e)
 {
-	int r = rename_as(p, p->temporary, p->name, RENAME_EXCHANGE);
+	int r = rename_as(p, p->temporary, p->name, RENAME_BOTH);
 
-	if (r == -EINVAL || r == -ENOSYS) {
+	if (r == -ENOSYS) {
 		if (!has_text(p, p->name, was))
 			return fail_changed(p, e);
-		r = rename_as(p, p->temporary, p->name, 0);
+		r = rename_as(p, p->temporary, p->name, RENAME_ANYWAY);
 	} else if (r == 0 && !has_text(p, p->temporary, was)) {
-		r = rename_as(p, p->temporary, p->name, RENAME_EXCHANGE);
+		r = rename_as(p, p->temporary, p->name, RENAME_BOTH);
 		return r < 0 ? FAIL_SYS(e, -r, "can't put '%s' back", p->shown.text)
 			     : fail_changed(p, e);
 	}
@@ -266,10 +245,12 @@ static int exchange(const struct place *p, const struct os_settings *was, struct
 /* Where no file is. */
 static int put(const struct place *p, struct err *e)
 {
-	int r = rename_as(p, p->temporary, p->name, RENAME_NOREPLACE);
+	int r = rename_as(p, p->temporary, p->name, RENAME_FRESH);
 
-	if (r == -EINVAL || r == -ENOSYS)
-		r = linkat(p->directory, p->temporary, p->directory, p->name, 0) < 0 ? -errno : 0;
+	if (r == -ENOSYS)
+		r = linkat(p->directory, p->temporary, p->directory, p->name, RENAME_ANYWAY) < 0
+			    ? -errno
+			    : 0;
 	if (r == -EEXIST)
 		return fail_changed(p, e);
 	return r < 0 ? FAIL_SYS(e, -r, "can't create '%s'", p->shown.text) : 0;
@@ -299,11 +280,11 @@ int os_settings_remove(const struct os_settings *was, struct err *e)
 
 	if (place_init(was->path, &p, e) < 0)
 		return err_result(e);
-	r = rename_as(&p, p.name, p.temporary, 0);
+	r = rename_as(&p, p.name, p.temporary, RENAME_ANYWAY);
 	if (r < 0)
 		return FAIL_SYS(e, -r, "can't remove '%s'", p.shown.text);
 	if (!has_text(&p, p.temporary, was)) {
-		r = rename_as(&p, p.temporary, p.name, 0);
+		r = rename_as(&p, p.temporary, p.name, RENAME_ANYWAY);
 		return r < 0 ? FAIL_SYS(e, -r, "can't put '%s' back", p.shown.text)
 			     : fail_changed(&p, e);
 	}
@@ -337,7 +318,7 @@ int os_settings_make_directory(struct str path, uint32_t mode, struct err *e)
 		return FAIL_SYS(e, errno, "can't make the directory '%s'", show_path(&shown, path));
 	}
 	/* What the umask has taken away. */
-	if (chmod(name.text, mode) < 0)
+	if (chmod(name.text, (mode_t)mode) < 0)
 		return FAIL_SYS(e, errno, "can't make the directory '%s'", show_path(&shown, path));
 	return 0;
 }

@@ -5,13 +5,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "os/linux/path.h"
+#include "os/posix/native.h"
+#include "os/posix/path.h"
 #include "os/write_signals.h"
 
 enum { TEMPORARY_TRIES = 100 };
@@ -78,13 +77,13 @@ static int open_temporary(struct str path, struct c_path *name, struct err *e)
 
 static int put_in_place(const char *temporary, const char *place, bool replaces)
 {
-	if (replaces)
-		return rename(temporary, place);
-	if (syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, place, RENAME_NOREPLACE) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -1;
-	/* The file system lacks that flag. link() refuses an existing name too. */
+	int r = native_rename(AT_FDCWD, temporary, place, replaces ? RENAME_ANYWAY : RENAME_FRESH);
+
+	if (r != -ENOSYS) {
+		errno = -r;
+		return r < 0 ? -1 : 0;
+	}
+	/* The file system can't do that. link() refuses an existing name too. */
 	if (link(temporary, place) < 0)
 		return -1;
 	return unlink(temporary);

@@ -4,13 +4,9 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
 #include "base/str.h"
 #include "os/os.h"
-
-enum { FILTERED = 2 /* SECCOMP_MODE_FILTER */ };
 
 #define OF_CODEX                                                                             \
 	"leave the command to it, or have cordon in its place: sandbox_mode = "              \
@@ -26,11 +22,6 @@ static const struct os_outer_sandbox marked[] = {
 	{ "codex's sandbox", "CODEX_SANDBOX_NETWORK_DISABLED", OF_CODEX },
 	{ "codex's sandbox", "CODEX_SANDBOX", OF_CODEX },
 	{ "Claude Code's sandbox (sandbox-runtime)", "SANDBOX_RUNTIME", OF_CLAUDE },
-};
-
-static const struct os_outer_sandbox flatpak = {
-	"a Flatpak", "/.flatpak-info",
-	"run cordon on the host: flatpak-spawn --host cordon, or outside of the Flatpak"
 };
 
 static bool is_set(const char *const *environment, const char *name)
@@ -51,21 +42,4 @@ const struct os_outer_sandbox *os_outer_sandbox_recognise(const char *const *env
 		if (is_set(environment, marked[i].mark))
 			return &marked[i];
 	return NULL;
-}
-
-const char *os_outer_container(void)
-{
-	if (access("/.dockerenv", F_OK) == 0)
-		return "Docker's";
-	return access("/run/.containerenv", F_OK) == 0 ? "Podman's" : NULL;
-}
-
-const struct os_outer_sandbox *os_outer_sandbox_find(void)
-{
-	bool is_confined = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == FILTERED ||
-			   prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
-
-	if (is_confined && access(flatpak.mark, F_OK) == 0)
-		return &flatpak;
-	return os_outer_sandbox_recognise(os_environment(), is_confined);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See linux/path.h. */
-#include "os/linux/path.h"
+/* See posix/path.h. */
+#include "os/posix/path.h"
 
 #include <sys/stat.h>
 

@@ -2,7 +2,6 @@
 /* See memory.h. */
 #include "os/memory.h"
 
-#include <string.h>
 #include <sys/mman.h>
 
 void *os_map(size_t bytes)
@@ -16,9 +15,4 @@ void *os_map(size_t bytes)
 void os_unmap(void *memory, size_t bytes)
 {
 	(void)munmap(memory, bytes);
-}
-
-void os_wipe(void *memory, size_t bytes)
-{
-	explicit_bzero(memory, bytes);
 }
