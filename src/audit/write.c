@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/fd.h"
+#include "os/random.h"
 #include "os/write_signals.h"
 
 enum {
@@ -168,8 +168,10 @@ int audit_new_run(struct arena *a, struct str *out, struct err *e)
 {
 	uint64_t random = 0;
 
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return FAIL_SYS(e, errno, "can't make an id for the run");
+	int r = os_random(&random, sizeof(random));
+
+	if (r < 0)
+		return FAIL_SYS(e, -r, "can't make an id for the run");
 	return arena_printf(a, out, e, "%016llx", (unsigned long long)random);
 }
 

@@ -142,6 +142,8 @@ extern const struct backend backend_none; /* no sandbox; not among them */
 /* The sandbox that this process is in already; not among them either. */
 extern const struct backend backend_outer;
 const struct backend *backend_find(struct str name);
+/* In which order this system tries them, unless one is forced. */
+const names *backend_order(const struct settings *settings) NONNULL RETURNS_NONNULL;
 
 /*
  * backend->describe(), also without a supervisor: then nothing is held. What a backend needs of
@@ -254,6 +256,9 @@ struct supervisor_request {
  */
 int supervisor_new(struct arena *a, const struct supervisor_request *in, struct supervisor **out,
 		   struct err *e) MUST_CHECK NONNULL;
+
+/* Whether a process inside can ask for something (events.request). */
+extern const bool supervisor_takes_requests;
 
 /* What is known of the backend that is tried. */
 struct supervisor_attempt {

@@ -9,6 +9,11 @@
 const struct backend *const backends[] = { &backend_native, &backend_bwrap, &backend_landlock,
 					   NULL };
 
+const names *backend_order(const struct settings *settings)
+{
+	return &settings->linux_backends;
+}
+
 const struct backend *backend_find(struct str name)
 {
 	for (size_t i = 0; backends[i]; i++)

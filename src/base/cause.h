@@ -88,6 +88,8 @@
 	  "No backend gives every guarantee that the policy needs.")                               \
 	X(LIMITS_UNENFORCEABLE, WEAKER, "limits_unenforceable",                                    \
 	  "This host can't enforce the memory or process limits of the profile.")                  \
+	X(PREVIEW, WEAKER, "preview",                                                              \
+	  "The backend is a preview, which the user has not switched on.")                         \
 	X(BACKEND_UNSUITED, WEAKER, "backend_unsuited", "The backend can't express this policy.")  \
 	X(BACKEND_UNAVAILABLE, WEAKER, "backend_unavailable",                                      \
 	  "The backend is not part of this version of Cordon.")                                    \

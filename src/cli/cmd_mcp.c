@@ -7,10 +7,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 const char about_mcp[] =
 	"Serves the tools read_file, write_file, replace_in_file, delete_file, list_files,\n"
@@ -33,7 +33,7 @@ static int hold_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	fd = signal_fd_open(&set);
 	sigaddset(&set, SIGPIPE); /* a client that is gone is told by write() */
 	return fd >= 0 && sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : fd;
 }

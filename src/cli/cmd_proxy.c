@@ -6,11 +6,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 const char about_proxy[] =
 	"Runs the filtering proxy of a managed network on its own: HTTP and SOCKS5 on one port,\n"
@@ -93,7 +93,7 @@ static int hold_signals(void)
 	sigaddset(&set, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -1;
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return signal_fd_open(&set);
 }
 
 /* A configuration that is wrong now leaves the proxy as it was. */
@@ -121,11 +121,11 @@ static void reload(const struct args *args, cordon_proxy *proxy)
 /* False when it is to end. */
 static bool take_signals(const struct args *args, cordon_proxy *proxy, int fd)
 {
-	struct signalfd_siginfo info;
 	bool goes_on = true;
+	int number;
 
-	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGHUP)
+	while (signal_fd_take(fd, &number, NULL)) {
+		if (number == SIGHUP)
 			reload(args, proxy);
 		else
 			goes_on = false;
@@ -189,7 +189,7 @@ int cmd_proxy(const struct args *args)
 		return EXIT_CORDON;
 	}
 	proxy = start(args, token);
-	explicit_bzero(read_token, sizeof(read_token));
+	wipe(read_token, sizeof(read_token));
 	if (!proxy)
 		return EXIT_CORDON;
 	(void)printf("{\"http\":\"%s\",\"socks\":\"%s\"}\n", cordon_proxy_address(proxy),

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 const char about_why[] =
 	"Says whether a path may be read or written, or a host may be reached; which rule\n"
@@ -70,7 +71,7 @@ static bool is_here(const struct args *args)
 	/* An imagined host has other files. */
 	if (!subject || !subject[0] || strchr(subject, '/') || args->load.host_view)
 		return false;
-	dir = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	dir = open(directory, open_directory_flags);
 	if (dir < 0)
 		return false;
 	found = fstatat(dir, subject, &st, AT_SYMLINK_NOFOLLOW);

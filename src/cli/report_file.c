@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 static bool complain_path(const struct args *args, const struct report_file *file, const char *why)
 {
@@ -79,10 +80,10 @@ static int open_directory(const char *path, const char *name)
 		return -1;
 	}
 	if (length == 0)
-		return open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		return open(".", open_directory_flags);
 	memcpy(directory, path, length);
 	directory[length] = '\0';
-	return open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return open(directory, open_directory_flags);
 }
 
 static bool open_place(const struct args *args, struct report_file *file)

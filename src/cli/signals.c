@@ -9,11 +9,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
 				 SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH };
@@ -27,7 +26,7 @@ bool signals_hold(struct signals *signals)
 		sigaddset(&set, passed_on[i]);
 	signals->sent = 0;
 	signals->typed = 0;
-	signals->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	signals->fd = signal_fd_open(&set);
 	/* SECURITY: a command that sets TOSTOP on the terminal could have a warning stop this process. */
 	sigaddset(&set, SIGTTOU);
 	/* What can't be written is an error that is told: a reader that is gone, `ulimit -f`. */
@@ -93,7 +92,10 @@ bool signals_end_the_start(void)
 
 	stop_if_asked();
 	find_deadly(&deadly);
-	return !sigisemptyset(&deadly);
+	for (size_t i = 0; i < COUNT_OF(ending); i++)
+		if (sigismember(&deadly, ending[i]) == 1)
+			return true;
+	return false;
 }
 
 void signals_die_of_them(void)
@@ -101,18 +103,16 @@ void signals_die_of_them(void)
 	sigset_t deadly;
 
 	find_deadly(&deadly);
-	(void)prctl(PR_SET_DUMPABLE, 0); /* of SIGQUIT there is no core to look at */
+	forbid_core(); /* of SIGQUIT there is no core to look at */
 	(void)sigprocmask(SIG_UNBLOCK, &deadly, NULL);
 }
 
 void signals_pass_on(struct signals *signals, cordon_run_handle *run)
 {
-	struct signalfd_siginfo info;
+	bool is_typed;
+	int number;
 
-	while (read(signals->fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		int number = (int)info.ssi_signo;
-		bool is_typed = info.ssi_code == SI_KERNEL;
-
+	while (signal_fd_take(signals->fd, &number, &is_typed)) {
 		if (is_typed)
 			signals->typed |= UINT64_C(1) << number;
 		else
@@ -134,7 +134,7 @@ void signals_end_likewise(const struct signals *signals, int number, bool had_te
 	 */
 	if (!was_typed || (number != SIGINT && number != SIGQUIT))
 		return;
-	(void)prctl(PR_SET_DUMPABLE, 0); /* the core is the command's, not this process's */
+	forbid_core(); /* the core is the command's, not this process's */
 	sigemptyset(&set);
 	sigaddset(&set, number);
 	if (signal(number, SIG_DFL) == SIG_ERR || raise(number) != 0)
@@ -169,8 +169,12 @@ int signals_as_bytes(void)
 		null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null >= 0)
 		(void)close(null);
-	if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (pipe(signal_pipe) < 0)
 		return -1;
+	for (int i = 0; i < 2; i++)
+		if (fcntl(signal_pipe[i], F_SETFD, FD_CLOEXEC) < 0 ||
+		    fcntl(signal_pipe[i], F_SETFL, O_NONBLOCK) < 0)
+			return -1;
 	for (size_t i = 0; i < COUNT_OF(passed_on); i++) {
 		struct sigaction before;
 

@@ -141,6 +141,16 @@ static int find_seen(struct host_view *view, struct str path, struct seen **out,
 	return 0;
 }
 
+/* Where names fold, what the file is called: rules are about that name. */
+static int find_name(struct host_view *view, struct str path, struct host_file *out, struct err *e)
+{
+	char room[PATH_MAX_COMPONENT * 3 + 1];
+
+	if (!view->folds || view->is_frozen || out->type == HOST_MISSING)
+		return 0;
+	return arena_copy(view->a, os_true_name(path, room, sizeof(room)), &out->name, e);
+}
+
 static bool has_no_dirs(struct host_view *view, struct str path, uint64_t device)
 {
 	if (view->is_frozen)
@@ -163,7 +173,7 @@ static int view_look(void *user, struct str path, struct host_file *out, struct 
 		*out = seen->file;
 		return 0;
 	}
-	if (look_now(path, out, e) < 0)
+	if (look_now(path, out, e) < 0 || find_name(view, path, out, e) < 0)
 		return err_result(e);
 	out->has_no_dirs = out->has_no_dirs && has_no_dirs(view, path, out->device);
 	if (seen && !view->is_frozen) {
@@ -278,13 +288,14 @@ static bool view_recall(void *user, struct str path, struct host_listing *out)
 
 struct host host_view_init(struct host_view *view, struct arena *a)
 {
-	*view = (struct host_view){ .a = a };
+	*view = (struct host_view){ .a = a, .folds = os_names_fold("/") };
 	return (struct host){ .user = view,
 			      .look = view_look,
 			      .read_link = view_read_link,
 			      .read_file = view_read_file,
 			      .list = view_list,
-			      .recall = view_recall };
+			      .recall = view_recall,
+			      .folds = view->folds };
 }
 
 void host_view_freeze(struct host_view *view)

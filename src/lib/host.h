@@ -21,6 +21,7 @@ struct host_view {
 	struct name_node *files;
 	size_t listed_bytes;
 	bool is_frozen;
+	bool folds;			 /* as struct host has it */
 	struct os_stamp_kind stamp_kind; /* of what was listed last */
 	uint64_t links_device;		 /* whose links were asked about last, */
 	bool links_count_dirs;		 /* and the answer */

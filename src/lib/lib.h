@@ -155,6 +155,11 @@ int inputs_own_decider(const struct inputs *in, own_list *own, struct err *e) MU
 int inputs_read_stdin(struct arena *texts, struct source *out, struct err *e) MUST_CHECK NONNULL;
 
 /* view_inputs.c: what is read from an imagined host. --host-view itself, when it is given: */
+/* This host. */
+enum places_system inputs_own_system(void);
+/* By one of its names; NULL is this host. CAUSE_UNKNOWN_PLATFORM. */
+int inputs_find_system(const char *name, enum places_system *out, struct err *e) MUST_CHECK
+	__attribute__((nonnull(2, 3)));
 int inputs_read_view(struct inputs *in, struct err *e) MUST_CHECK NONNULL;
 /* What is found from the host: `path` may be relative to the working directory. */
 int inputs_locate(const struct inputs *in, struct str path, struct located *out, struct err *e)

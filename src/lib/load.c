@@ -534,7 +534,7 @@ cordon_policy *load_again(const cordon_policy *policy, const struct cordon_load_
 	cordon_policy *p;
 
 	/* SECURITY: nobody has checked that the workspace of such a policy is not a home. */
-	if (policy->plan_inputs.places.system != PLACES_LINUX || policy->inputs.view) {
+	if (policy->plan_inputs.places.system != inputs_own_system() || policy->inputs.view) {
 		(void)FAIL_CAUSE(e, CAUSE_OTHER_PLATFORM,
 				 "a policy for another platform or host can't be used for a run");
 		return NULL;

@@ -148,22 +148,15 @@ int asked_add_features(struct arena *a, struct asked *asked, struct err *e)
 
 static int check_platform(const char *platform, struct err *e)
 {
-	static const char *const others[] = { "macos", "seatbelt", "windows" };
-	char shown[64];
+	enum places_system system;
 
-	if (!platform || strcmp(platform, "linux") == 0 || strcmp(platform, "landlock") == 0)
+	if (inputs_find_system(platform, &system, e) < 0)
+		return err_result(e);
+	if (system == inputs_own_system())
 		return 0;
-	for (size_t i = 0; i < COUNT_OF(others); i++)
-		if (strcmp(platform, others[i]) == 0)
-			return FAIL_CAUSE(e, CAUSE_OTHER_PLATFORM,
-					  "this host runs linux, not %s; try 'cordon explain "
-					  "--platform %s'",
-					  platform, platform);
-	return FAIL_CAUSE(
-		e, CAUSE_UNKNOWN_PLATFORM,
-		"there is no platform '%s'; the platforms are linux (or landlock), macos (or "
-		"seatbelt) and windows",
-		utf8_show(str_of(platform), shown, sizeof(shown)));
+	return FAIL_CAUSE(e, CAUSE_OTHER_PLATFORM,
+			  "this host runs %s, not %s; try 'cordon explain --platform %s'",
+			  os_system_name, platform, platform);
 }
 
 static int find_sandbox_mode(const char *sandbox, enum sandbox_mode *out, struct err *e)

@@ -7,7 +7,7 @@
 #include "lib/lib.h"
 #include "os/os.h"
 
-static int find_system(const char *name, enum places_system *out, struct err *e)
+int inputs_find_system(const char *name, enum places_system *out, struct err *e)
 {
 	static const struct {
 		const char *name;
@@ -19,9 +19,8 @@ static int find_system(const char *name, enum places_system *out, struct err *e)
 	};
 	char shown[64];
 
-	*out = PLACES_LINUX;
 	if (!name)
-		return 0;
+		name = os_system_name;
 	for (size_t i = 0; i < COUNT_OF(words); i++)
 		if (strcmp(words[i].name, name) == 0) {
 			*out = words[i].system;
@@ -31,6 +30,15 @@ static int find_system(const char *name, enum places_system *out, struct err *e)
 			  "there is no platform '%s'; the platforms are linux (or landlock), macos "
 			  "(or seatbelt) and windows",
 			  utf8_show(str_of(name), shown, sizeof(shown)));
+}
+
+enum places_system inputs_own_system(void)
+{
+	enum places_system own = PLACES_LINUX;
+	struct err never = ERR_INIT;
+
+	(void)!inputs_find_system(NULL, &own, &never);
+	return own;
 }
 
 static int read_file(struct inputs *in, const char *name, struct err *e)
@@ -63,9 +71,9 @@ int inputs_read_view(struct inputs *in, struct err *e)
 	const struct cordon_load_options *o = in->options;
 
 	in->host = &host_now;
-	if (find_system(o->platform, &in->places.system, e) < 0)
+	if (inputs_find_system(o->platform, &in->places.system, e) < 0)
 		return err_result(e);
-	if (in->run && (o->host_view || in->places.system != PLACES_LINUX))
+	if (in->run && (o->host_view || in->places.system != inputs_own_system()))
 		return FAIL_CAUSE(e, CAUSE_OTHER_PLATFORM,
 				  "a policy for another platform or host can't be used for a run");
 	if (o->host_view)

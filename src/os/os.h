@@ -74,6 +74,18 @@ int os_list_stamped(struct str path,
 		    void *arg, struct os_stamp_kind *kind, struct stamp *stamp, struct err *e)
 	MUST_CHECK __attribute__((nonnull(2, 6)));
 
+/*
+ * Whether names that differ in case alone, or in how Unicode composes them, are one on the volume that `path` is
+ * on. Always false on Linux.
+ */
+bool os_names_fold(const char *path) NONNULL;
+
+/*
+ * Only where names may fold: the name that the file has in its directory, a link not followed; "" if it can't be
+ * told.
+ */
+struct str os_true_name(struct str path, char *room, size_t size) NONNULL;
+
 /* ---- Reading files whole ------------------------------------------------- */
 
 /*
@@ -118,6 +130,9 @@ int os_make_parents(struct str path, struct err *e) MUST_CHECK NONNULL;
  */
 int os_create_file(struct str path, struct str text, bool replaces, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* "linux", "macos": this one, as --platform names it. */
+extern const char os_system_name[];
 
 /* ---- This process -------------------------------------------------------- */
 

@@ -117,6 +117,18 @@ static int check_trusts(struct arena *a, const struct toml *trust, struct err *e
 	return 0;
 }
 
+/* What nobody has tried yet everybody decides for himself. */
+static int check_features(const struct toml *features, enum key_files layer, struct err *e)
+{
+	for (size_t i = 0; layer == IN_SYSTEM && i < features->table.count; i++)
+		if (str_is(features->table.items[i].name, "macos_preview"))
+			return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE,
+					     features->table.items[i].name_origin,
+					     "'features.macos_preview' can only be set in the "
+					     "configuration of a user");
+	return 0;
+}
+
 int layer_check(struct arena *a, struct toml *top, enum key_files layer, warning_list *warnings,
 		struct err *e)
 {
@@ -133,6 +145,8 @@ int layer_check(struct arena *a, struct toml *top, enum key_files layer, warning
 				r = check_profile(&loud, &m->value.table.items[j], layer, e);
 		else if (str_is(m->name, "trust"))
 			r = check_trusts(a, &m->value, e);
+		else if (str_is(m->name, "features"))
+			r = check_features(&m->value, layer, e);
 	}
 	return r < 0 ? r : settings_decode(&d, top, &settings, e);
 }

@@ -334,6 +334,9 @@ struct settings {
 	uint32_t allow; /* ALLOW_* */
 };
 
+/* Whether it is switched on; not for what could be a typo, which is warned of. */
+bool settings_have_feature(const struct settings *settings, const char *name) NONNULL;
+
 /* Modes (P19). */
 enum mode_kind { MODE_READ_ONLY, MODE_WORKSPACE_WRITE, MODE_FULL_ACCESS };
 

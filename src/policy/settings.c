@@ -13,7 +13,7 @@ const char *const backend_names[] = { "native", "bwrap", "landlock", NULL };
 static const char *const allows[] = { "none", "accept_missing", "always", "escalate", NULL };
 
 /* No deny may depend on a feature, so an unknown one is only warned of. */
-static const char *const features[] = { NULL };
+static const char *const features[] = { "macos_preview", NULL };
 
 bool names_have(const names *list, struct str name)
 {
@@ -43,6 +43,14 @@ static int default_backends(const struct decode *d, const struct toml *merged, n
 		*added = (struct named){ .name = str_of(backend_names[i]) };
 	}
 	return 0;
+}
+
+bool settings_have_feature(const struct settings *settings, const char *name)
+{
+	for (size_t i = 0; i < settings->features.count; i++)
+		if (str_is(settings->features.items[i].name, name))
+			return settings->features.items[i].is_on;
+	return false;
 }
 
 int key_decode_features(const struct decode *d, const struct toml *table, void *base, struct err *e)

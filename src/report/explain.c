@@ -2,6 +2,7 @@
 /* cordon_explain(): what a policy means on this host, for one platform. */
 #include "report/explain.h"
 
+#include "os/os.h"
 #include "plan/net.h"
 
 /*
@@ -129,7 +130,7 @@ static int explain(cordon_report *report, const cordon_policy *policy, const cha
 	if (!x)
 		return err_result(e);
 	x->policy = policy;
-	if (find_platform(a, x, platform ? platform : "linux", e) < 0 ||
+	if (find_platform(a, x, platform ? platform : os_system_name, e) < 0 ||
 	    plan_round_trips(a, &policy->plan_inputs, policy->plan, &x->round_trips, &x->mode,
 			     &x->why_not, e) < 0 ||
 	    find_without_effect(a, x, e) < 0 || explain_find_lowering(a, x, e) < 0)

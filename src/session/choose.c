@@ -134,6 +134,7 @@ static int refuse_wsl1(const struct session_request *in, struct err *e)
 int choose_begin(struct arena *a, const struct session_request *in, struct choice *out,
 		 struct outcome *o, struct err *e)
 {
+	const struct settings *settings = &in->plan->policy->settings;
 	const char *reason = find_no_sandbox(in);
 	guarantee_set accepted = 0;
 
@@ -153,8 +154,8 @@ int choose_begin(struct arena *a, const struct session_request *in, struct choic
 	}
 	o->is_sandboxed = true;
 	if (find_accepted(in, &accepted, e) < 0 ||
-	    backend_begin(a, in->plan, &in->plan->policy->settings.linux_backends, in->backend,
-			  accepted, &out->search, e) < 0)
+	    backend_begin(a, in->plan, backend_order(settings), in->backend, accepted, &out->search,
+			  e) < 0)
 		return err_result(e);
 	out->search.names_no_options = in->needs_sandbox;
 	if (in->sandbox_mode == SANDBOX_REQUIRE)
@@ -289,7 +290,7 @@ static void trace_environment(const struct session_request *in, const struct out
 /* With the host's network connect() is noticed only where changes of files are (filter_options_for()). */
 static bool can_ask(const struct session_request *in, const struct outcome *o)
 {
-	return o->is_sandboxed &&
+	return supervisor_takes_requests && o->is_sandboxed &&
 	       (net_mode(in->plan->net) != NET_FULL || o->naming_asked != NAMING_OFF);
 }
 

@@ -328,6 +328,9 @@ static int add_marks(struct making *m, struct err *e)
 
 	if (add_pair(m, "CORDON_SANDBOX", str_of(m->in->backend), e) < 0)
 		return err_result(e);
+	/* Codex has it set on macOS alone. */
+	if (strcmp(m->in->backend, "seatbelt") == 0 && add(m, "CODEX_SANDBOX=seatbelt", e) < 0)
+		return err_result(e);
 	if (m->in->can_ask && add(m, "CORDON_SOCKET=" INSIDE_SOCKET, e) < 0)
 		return err_result(e);
 	/* In a network of its own the command may always listen (P13). */

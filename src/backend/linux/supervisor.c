@@ -17,6 +17,8 @@
 #include "os/fd.h"
 #include "os/fd_pass.h"
 
+const bool supervisor_takes_requests = true;
+
 /* ---- Making it ---------------------------------------------------------------------------- */
 
 /* To the kernel a parent is one thread. Only the first is known to end with the process. */

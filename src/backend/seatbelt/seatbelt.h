@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * macOS: a plan as a profile of sandbox-exec (SBPL). Pure; nothing runs it yet.
+ * macOS: a plan as a profile of sandbox-exec (SBPL). Pure, but for apply.c, which runs it on macOS.
  *
  * Apple documents neither the language nor how rules rank: "each operation has its own list, and an
  * operation falls back to the list of its wildcard" and "the last rule in the text that matches
@@ -14,6 +14,7 @@
  *	lower_files.c	the areas of the plan as filters
  *	lower_regex.c	literals, folded names and globs as regexes
  *	lower_text.c	what every process needs to start, with the reasons
+ *	apply.c		runs a command in it, with backend/macos/
  */
 #pragma once
 

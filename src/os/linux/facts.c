@@ -14,6 +14,8 @@
 
 enum { FILTERED = 2 /* SECCOMP_MODE_FILTER */ };
 
+const char os_system_name[] = "linux";
+
 const char *const *os_environment(void)
 {
 	return (const char *const *)environ;

@@ -33,6 +33,20 @@ static int is_unused(const char *path, const struct stat *st)
 	return is_empty >= 0 || errno == ENOENT ? is_empty : 0;
 }
 
+bool os_names_fold(const char *path)
+{
+	(void)path;
+	return false;
+}
+
+struct str os_true_name(struct str path, char *room, size_t size)
+{
+	(void)path;
+	(void)room;
+	(void)size;
+	return STR_EMPTY;
+}
+
 /*
  * lstat(), and whether it is a placeholder. Other runs make and remove placeholders at any time, so
  * both answers must come from the same moment.

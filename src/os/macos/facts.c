@@ -17,6 +17,8 @@
 /* Of libSystem; no header declares it. 1: the process is in a sandbox of Seatbelt. */
 int sandbox_check(pid_t pid, const char *operation, int type, ...);
 
+const char os_system_name[] = "macos";
+
 const char *const *os_environment(void)
 {
 	return (const char *const *)*_NSGetEnviron();

@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sys/attr.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +15,36 @@ int native_look(const char *path, struct stat *st, bool *is_placeholder)
 {
 	*is_placeholder = false;
 	return lstat(path, st);
+}
+
+/* What does not tell is taken for one that folds: the profile then has every spelling. */
+bool os_names_fold(const char *path)
+{
+	return pathconf(path, _PC_CASE_SENSITIVE) != 1;
+}
+
+struct str os_true_name(struct str path, char *room, size_t size)
+{
+	struct attrlist wanted = { .bitmapcount = ATTR_BIT_MAP_COUNT, .commonattr = ATTR_CMN_NAME };
+	struct {
+		uint32_t bytes;
+		attrreference_t name;
+		char text[3 * NAME_MAX + 1];
+	} found;
+	struct err ignored = ERR_INIT;
+	struct c_path name;
+	size_t len;
+
+	if (c_path_init(&name, path, &ignored) < 0 ||
+	    getattrlist(name.text, &wanted, &found, sizeof(found), FSOPT_NOFOLLOW) < 0)
+		return STR_EMPTY;
+	/* With its NUL, and as far from itself as it says. */
+	len = found.name.attr_length;
+	if (len <= 1 || len > size ||
+	    (size_t)found.name.attr_dataoffset + len > sizeof(found) - sizeof(found.bytes))
+		return STR_EMPTY;
+	memcpy(room, (const char *)&found.name + found.name.attr_dataoffset, len);
+	return (struct str){ room, len - 1 };
 }
 
 /* APFS counts every name in a directory as a link. */

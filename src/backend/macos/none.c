@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* No sandbox (P17): the command with its environment and a process group of its own. */
+#include <errno.h>
+
+#include "backend/macos/macos.h"
+
+static const char *why_not(enum guarantee g)
+{
+	(void)g;
+	return "it is no sandbox";
+}
+
+static int describe(struct arena *a, const struct launch *in, struct buf *out, struct err *e)
+{
+	(void)a;
+	(void)in;
+	buf_add_text(out, "run the command as it is, in a process group of its own\n");
+	return buf_check(out, e);
+}
+
+static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
+{
+	(void)a;
+	return macos_start(&(struct start){ .launch = in,
+					    .programs = in->programs,
+					    .os_error = ENOENT,
+					    .argv = in->argv },
+			   out, e);
+}
+
+static guarantee_set gives(const struct plan *plan)
+{
+	(void)plan;
+	return 0;
+}
+
+const struct backend backend_none = {
+	.name = "none", .gives = gives, .why_not = why_not, .describe = describe, .launch = launch
+};

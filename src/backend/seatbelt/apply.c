@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a command in a profile, with the system's own sandbox-exec. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/macos/macos.h"
+#include "backend/seatbelt/seatbelt.h"
+#include "os/os.h"
+#include "plan/net.h"
+
+/* SECURITY: never looked for in PATH. */
+static const char tool[] = "/usr/bin/sandbox-exec";
+
+static guarantee_set gives(const struct plan *plan)
+{
+	(void)plan;
+	/* The proxy is not built here. */
+	return seatbelt_gives() & ~GUARANTEE_BIT(G_NET_MANAGED);
+}
+
+static const char *why_not(enum guarantee g)
+{
+	return g == G_NET_MANAGED ? "the proxy is not built for macOS in this version"
+				  : seatbelt_why(g);
+}
+
+/* ---- What has to be as it should ------------------------------------------------------------------------ */
+
+static int check_tool(struct err *e)
+{
+	struct stat st;
+	const char *why = NULL;
+
+	if (lstat(tool, &st) < 0)
+		return FAIL_CAUSE(e, CAUSE_BACKEND_UNAVAILABLE,
+				  "the seatbelt backend can't run: there is no %s", tool);
+	if (!S_ISREG(st.st_mode))
+		why = "is not a regular file";
+	else if (st.st_uid != 0)
+		why = "does not belong to root";
+	else if (st.st_mode & (S_IWGRP | S_IWOTH))
+		why = "can be written by others";
+	else if (!(st.st_mode & S_IXUSR))
+		why = "can't be executed";
+	return why ? FAIL_CAUSE(e, CAUSE_BACKEND_UNAVAILABLE,
+				"the seatbelt backend can't run: %s %s", tool, why)
+		   : 0;
+}
+
+static int check_outside(struct err *e)
+{
+	if (!os_is_filtered())
+		return 0;
+	(void)FAIL_CAUSE(
+		e, CAUSE_INSIDE_SANDBOX,
+		"the seatbelt backend can't run: this process is in a sandbox already, and "
+		"sandbox-exec does not nest");
+	err_add_line(e, "run cordon outside of it");
+	return err_result(e);
+}
+
+static int check_preview(const struct plan *plan, struct err *e)
+{
+	if (settings_have_feature(&plan->policy->settings, "macos_preview"))
+		return 0;
+	(void)FAIL_CAUSE(
+		e, CAUSE_PREVIEW,
+		"the seatbelt backend is a preview: nobody has run its tests on a Mac yet");
+	err_add_line(e, "to try it all the same, set features.macos_preview = true in "
+			"~/.config/cordon/config.toml");
+	return err_result(e);
+}
+
+static int check_network(const struct plan *plan, struct err *e)
+{
+	if (net_mode(plan->net) != NET_MANAGED)
+		return 0;
+	(void)FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED, "the seatbelt backend can't run this: %s",
+			 why_not(G_NET_MANAGED));
+	err_add_line(e, "use --network off or full");
+	return err_result(e);
+}
+
+static int lower(struct arena *a, const struct launch *in, struct seatbelt *out, struct err *e)
+{
+	if (seatbelt_lower(a, in->plan, LAUNCH_PROXY_PORT, out, e) < 0)
+		return err_result(e);
+	if (out->is_refused)
+		return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
+				  "the seatbelt backend can't express this policy (%s): %.*s",
+				  guarantee_name(out->refused), STR_ARG(out->reason));
+	return 0;
+}
+
+/* ---- The command line ---------------------------------------------------------------------------------------- */
+
+/* What sandbox-exec is to execute: it would look through PATH by itself, with the words of the command. */
+static const char *find_program(const struct launch *in, int *os_error)
+{
+	struct stat st;
+
+	*os_error = ENOENT;
+
+	for (size_t i = 0; in->programs[i]; i++) {
+		bool is_there = stat(in->programs[i], &st) == 0;
+
+		if (is_there && S_ISREG(st.st_mode) && access(in->programs[i], X_OK) == 0)
+			return in->programs[i];
+		if (is_there || errno == EACCES)
+			*os_error = EACCES;
+	}
+	return NULL;
+}
+
+static int make_argv(struct arena *a, const struct launch *in, const struct seatbelt *s,
+		     const char *program, const char *const **out, struct err *e)
+{
+	size_t words = 0, at = 0, total = 0;
+	const char **argv;
+
+	while (in->argv[words])
+		words++;
+	argv = arena_array(a, s->params.count + words + 6, sizeof(*argv), e);
+	if (!argv)
+		return err_result(e);
+	argv[at++] = tool;
+	argv[at++] = "-p";
+	argv[at++] = s->profile.p;
+	for (size_t i = 0; i < s->params.count; i++) {
+		const struct seatbelt_param *p = s->params.items[i];
+		struct str word;
+
+		if (arena_printf(a, &word, e, "-D%.*s=%.*s", STR_ARG(p->name), STR_ARG(p->value)) <
+		    0)
+			return err_result(e);
+		argv[at++] = word.p;
+	}
+	argv[at++] = "--";
+	argv[at++] = program;
+	for (size_t i = 1; i < words; i++)
+		argv[at++] = in->argv[i];
+	for (size_t i = 0; i < at; i++)
+		total += strlen(argv[i]) + 1 + sizeof(*argv);
+	for (size_t i = 0; in->environment[i]; i++)
+		total += strlen(in->environment[i]) + 1 + sizeof(*argv);
+	if (total > SEATBELT_MAX_BYTES)
+		return FAIL_CAUSE(
+			e, CAUSE_BACKEND_UNSUITED,
+			"the seatbelt backend can't run this: the profile, the command and "
+			"the environment have %zu bytes together, and %d fit",
+			total, SEATBELT_MAX_BYTES);
+	*out = argv;
+	return 0;
+}
+
+static int describe(struct arena *a, const struct launch *in, struct buf *out, struct err *e)
+{
+	struct seatbelt s;
+
+	if (lower(a, in, &s, e) < 0)
+		return err_result(e);
+	buf_printf(out, "start %s, which applies this profile and executes the command:\n", tool);
+	buf_add(out, s.profile);
+	for (size_t i = 0; i < s.params.count; i++)
+		buf_printf(out, "-D%.*s=%.*s\n", STR_ARG(s.params.items[i]->name),
+			   STR_ARG(s.params.items[i]->value));
+	return buf_check(out, e);
+}
+
+static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
+{
+	static const char *const programs[] = { tool, NULL };
+	static const char *const nothing[] = { NULL };
+	struct start start = { .launch = in, .is_sandboxed = true, .programs = programs };
+	const char *program;
+	struct seatbelt s;
+
+	if (check_preview(in->plan, e) < 0 || check_tool(e) < 0 || check_outside(e) < 0 ||
+	    check_network(in->plan, e) < 0 || lower(a, in, &s, e) < 0)
+		return err_result(e);
+	program = find_program(in, &start.os_error);
+	/* SECURITY: nothing is tried then; the supervisor tells why, as for any command. */
+	if (!program)
+		start.programs = nothing;
+	else if (make_argv(a, in, &s, program, &start.argv, e) < 0)
+		return err_result(e);
+	return macos_start(&start, out, e);
+}
+
+const struct backend backend_seatbelt = { .name = "seatbelt",
+					  .gives = gives,
+					  .why_not = why_not,
+					  .describe = describe,
+					  .launch = launch };
