@@ -139,6 +139,15 @@ check-deb:
 check-portable: bootstrap-check
 	@scripts/check_portable
 
+## macos           build/macos/cordon, for arm64 and x86-64: compiled and linked, not run
+macos:
+	@scripts/bootstrap macos
+	@scripts/make_macos
+
+## check-macos     looks at that program: load commands, signature, what it imports
+check-macos: macos
+	@scripts/check_macos.py build/macos/cordon
+
 ## check-kernels   boots other kernels, which it gets once, and tries the sandbox there
 check-kernels: build
 	@scripts/bootstrap kernels
@@ -164,5 +173,5 @@ help:
 .PHONY: all build bootstrap bootstrap-check bootstrap-demo check lint lint-quick lint-format lint-layers \
 	lint-headers lint-size lint-shell lint-clang lint-tidy lint-cppcheck lint-analyzer format \
 	demo bench soak install dist deb check-deb \
-	check-portable check-kernels check-agents clean help
+	macos check-macos check-portable check-kernels check-agents clean help
 .PRECIOUS: build/%/build.ninja
