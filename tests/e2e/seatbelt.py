@@ -104,6 +104,85 @@ def addresses_are_not_paths(w: World):
     assert not both(p, "network-outbound", b"/s")
 
 
+@case
+def a_path_is_compared_as_the_kernel_has_it(w: World):
+    # Facts 6, 7, 9, 10: links, firmlinks, case and "..": a filter with another spelling matches nothing.
+    p = profile_of('(allow file-read* (subpath "/tmp"))(allow file-read* (regex #"^/a/\\.git$"))')
+    assert both(p, "file-read-data", b"/tmp/x") and not both(p, "file-read-data", b"/private/tmp/x")
+    assert both(p, "file-read-data", b"/a/.git") and not both(p, "file-read-data", b"/a/.GIT")
+    assert not both(p, "file-read-data", b"/System/Volumes/Data/tmp/x")
+
+
+@case
+def what_does_not_exist_needs_no_literal_beside_its_subpath(w: World):
+    # Fact 8 is said, not shown: the lowering leaves a missing path out by both.
+    p = profile_of('(allow file-write* (require-all (subpath "/w") (require-not (literal "/w/m"))'
+                   ' (require-not (subpath "/w/m"))))')
+    assert both(p, "file-write-create", b"/w/x")
+    assert not both(p, "file-write-create", b"/w/m") and not both(p, "file-write-create", b"/w/m/x")
+
+
+@case
+def a_hard_link_is_no_write(w: World):
+    p = profile_of('(allow file-write* (subpath "/w"))')  # fact 11
+    assert both(p, "file-write-create", b"/w/x") and not both(p, "file-link", b"/w/x")
+    assert both(profile_of('(allow file* (subpath "/w"))'), "file-link", b"/w/x")
+
+
+@case
+def looking_at_a_directory_is_an_operation_of_its_own(w: World):
+    p = profile_of('(allow file-read-metadata (literal "/w"))')  # facts 6 and 12
+    assert both(p, "file-read-metadata", b"/w") and not both(p, "file-read-data", b"/w")
+
+
+@case
+def a_rename_asks_for_nothing_of_what_lies_below(w: World):
+    # Fact 13: the deny below says nothing of a directory above it, which has to be kept by itself.
+    p = profile_of('(allow file-write* (require-all (subpath "/w") (require-not (subpath "/w/d/secret"))))')
+    assert not both(p, "file-write-unlink", b"/w/d/secret")
+    assert both(p, "file-write-unlink", b"/w/d") and both(p, "file-write-create", b"/w/e")
+
+
+@case
+def execution_is_no_part_of_reading(w: World):
+    p = profile_of('(allow process-exec (subpath "/"))(deny file-read* (literal "/f"))')  # fact 14
+    assert both(p, "process-exec", b"/f") and not both(p, "file-read-data", b"/f")
+
+
+@case
+def a_wildcard_is_denied_with_all_its_operations(w: World):
+    p = profile_of('(allow file-write* (subpath "/w"))(deny file-write* (literal "/w/f"))')  # fact 15
+    for operation in ("file-write-data", "file-write-create", "file-write-unlink", "file-write-mode"):
+        assert not both(p, operation, b"/w/f") and both(p, operation, b"/w/g"), operation
+
+
+@case
+def preferences_stay_closed_where_a_path_is(w: World):
+    # Fact 16. Cordon's own secrets (P25) are closed in each, so not everything may be read.
+    for profile in (":read-only", ":workspace"):
+        found, _ = lowering(w, mac({"/w/r": "dir"}), f'default_permissions = "{profile}"\n')
+        assert "user-preference-read" not in found["lowering"]["profile"], profile
+
+
+@case
+def listening_is_more_than_binding(w: World):
+    p = profile_of('(allow network-bind (local ip "localhost:*"))')  # fact 17
+    here = ("local", b"localhost", b"80")
+    assert both(p, "network-bind", here) and not both(p, "network-inbound", here)
+
+
+@case
+def strings_and_regexes_are_read_as_far_as_anybody_knows(w: World):
+    p = profile_of(r'(allow file-read* (literal "/a\"\\\x41"))(allow file-read* (literal "/[b]"))')  # facts 20 and 22
+    assert both(p, "file-read-data", b'/a"\\A') and both(p, "file-read-data", b"/[b]")
+    assert not both(p, "file-read-data", b"/b")
+    p = profile_of('(allow file-read* (regex #"^/[^a](b|c)+$"))')  # fact 21: bytes, not characters
+    assert both(p, "file-read-data", b"/xbc") and not both(p, "file-read-data", b"/abc")
+    assert not both(p, "file-read-data", "/\u00e9b".encode())
+    p = profile_of('(allow file-read* (literal (param "P")))', P='/"(;')  # fact 23
+    assert both(p, "file-read-data", b'/"(;')
+
+
 # ---- P20: random policies and trees ------------------------------------------------
 
 
