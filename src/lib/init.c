@@ -2,6 +2,7 @@
 /* cordon_init(): puts the starter configuration in its place. */
 #include <errno.h>
 
+#include "backend/backend.h"
 #include "base/utf8.h"
 #include "lib/lib.h"
 #include "os/os.h"
@@ -44,12 +45,46 @@ static void print_json(struct json_writer *w, const void *data)
 	json_end_object(w);
 }
 
+/*
+ * Where the first backend does not hold what every run needs, the line that accepts it, for the user to take
+ * out of the comment: before the tables, as it is a key of the top.
+ */
+static void add_accepted(struct buf *out)
+{
+	const guarantee_set rarely = GUARANTEE_BIT(G_LIMITS) | GUARANTEE_BIT(G_NET_MANAGED);
+	guarantee_set lacks = 0;
+	bool is_first = true;
+
+	for (int g = 0; g < GUARANTEE_COUNT && inputs_own_system() != PLACES_LINUX && backends[0];
+	     g++)
+		lacks |= GUARANTEE_BIT(g) & ~backends[0]->gives(NULL) & ~rarely;
+	if (!lacks)
+		return;
+	buf_printf(out,
+		   "# The backend %s does not hold these, which every profile needs (cordon "
+		   "explain):\n"
+		   "# accept_missing = [",
+		   backends[0]->name);
+	for (int g = 0; g < GUARANTEE_COUNT; g++)
+		if (lacks & GUARANTEE_BIT(g)) {
+			buf_printf(out, "%s\"%s\"", is_first ? "" : ", ",
+				   guarantee_name((enum guarantee)g));
+			is_first = false;
+		}
+	buf_add_text(out, "]\n\n");
+}
+
 static int write_starter(cordon_report *report, const struct cordon_load_options *options,
 			 const char *file, bool replaces, struct err *e)
 {
 	struct inputs in = { .a = &report->arena, .texts = &report->arena, .options = options };
 	struct written *written = ARENA_NEW(&report->arena, struct written, e);
+	scoped_buf text = BUF_INIT(CONFIG_MAX_BYTES);
 
+	add_accepted(&text);
+	buf_add_text(&text, starter_config);
+	if (buf_check(&text, e) < 0)
+		return err_result(e);
 	if (!written || (!file && inputs_find(&in, e) < 0) ||
 	    (file && arena_copy(&report->arena, str_of(file), &written->path, e) < 0))
 		return err_result(e);
@@ -60,7 +95,7 @@ static int write_starter(cordon_report *report, const struct cordon_load_options
 	if (!written->path.len)
 		return FAIL(e, ERR_ARGUMENT,
 			    "can't find your configuration: $HOME is not set; name a FILE");
-	if (os_create_file(written->path, str_of(starter_config), replaces, e) < 0) {
+	if (os_create_file(written->path, buf_str(&text), replaces, e) < 0) {
 		char shown[512];
 
 		if (e->code == ERR_SYS && e->os_error == EEXIST)

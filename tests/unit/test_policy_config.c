@@ -43,6 +43,22 @@ TEST(the_higher_layer_names_the_profile)
 	CHECK_STR(selected(&t), "p");
 }
 
+TEST(a_preview_is_switched_on_by_a_user_alone)
+{
+	static const char on[] = "features.macos_preview = true";
+	scoped_outcome with = compile_texts(&(struct texts){ .user = on });
+	scoped_outcome off =
+		compile_texts(&(struct texts){ .user = "features.macos_preview = false" });
+	scoped_outcome without = compile_texts(&(struct texts){ .user = "" });
+
+	CHECK(with.policy && settings_have_feature(&with.policy->settings, "macos_preview"));
+	CHECK(off.policy && !settings_have_feature(&off.policy->settings, "macos_preview"));
+	CHECK(without.policy && !settings_have_feature(&without.policy->settings, "macos_preview"));
+	CHECK(is_refused_texts(&(struct texts){ .system = on }, "configuration of a user"));
+	CHECK(!is_refused_texts(&(struct texts){ .system = "features.other = true" },
+				"configuration of a user"));
+}
+
 TEST(modes_select_the_built_in_profiles)
 {
 	CHECK_STR(selected(&(struct texts){ .mode = "workspace-write" }), ":workspace");

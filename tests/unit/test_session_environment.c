@@ -92,6 +92,7 @@ TEST(marks_are_made_here_and_nowhere_else)
 	const char *forged[] = { "CODEX_SANDBOX=1", NULL };
 	scoped_made m;
 	scoped_made off;
+	scoped_made seatbelt;
 	scoped_made refused;
 
 	/* What an outer sandbox says of the network stays true. */
@@ -106,6 +107,8 @@ TEST(marks_are_made_here_and_nowhere_else)
 				 "CARGO_NET_RETRY=0 CORDON_SANDBOX=native "
 				 "CORDON_SANDBOX_NETWORK_DISABLED=1 "
 				 "CODEX_SANDBOX_NETWORK_DISABLED=1 CORDON_SANDBOX_LOST=ipc,limits");
+	make(&seatbelt, (struct environment_request){ .base = &base[5], .backend = "seatbelt" });
+	CHECK_STR(line_of(&seatbelt), "CORDON_SANDBOX=seatbelt CODEX_SANDBOX=seatbelt");
 	make(&refused, (struct environment_request){ .base = base, .more = forged });
 	CHECK_INT(refused.e.code, ERR_ARGUMENT);
 }
