@@ -6,10 +6,11 @@ import json
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 
-from cli import NONE, PROGRAM, World, case, run, run_cases
+from cli import NONE, PROGRAM, World, case, run, run_cases, wait_for
 from decider import Decider, ask
 from outside import (ALLOW, FULL, WORK, audited, escalate, git, has_commit, out_of_reach, repository_with_remote, rule,
                      touch)
@@ -56,6 +57,28 @@ def what_a_grant_opens_during_the_question_is_looked_at_again(w: World):
     assert "status 1" in result.out and not made.exists(), result
     result = ask_slowly(w, *WORK, "-q", "--", "sh", "-c", asked.format(""))
     assert "status 0" in result.out and made.exists(), result
+
+
+@case
+def who_is_killed_while_it_is_asked_about_has_nothing_run(w: World):
+    out = out_of_reach(w)
+    one = shlex.join(escalate(*touch(out / "made")))
+    decider = Decider(None)  # who asks is killed: the question is withdrawn
+    result = run(w, *decider.options, *WORK, "-q", "--", "sh", "-c", f"timeout -s KILL 1 {one}; echo $?", fds=decider.fds)
+    assert result.out.strip() == "137" and wait_for(lambda: decider.withdrawn) == [decider.requests[0]["id"]], result
+    decider.answer(decider.requests[0], **ALLOW)  # too late
+    decider.close()
+    decider = Decider(None)  # who decides is gone
+    decider.decide = lambda _: decider.here.shutdown(socket.SHUT_RDWR)
+    assert run(w, *decider.options, *WORK, "-q", "--", "sh", "-c", one, fds=decider.fds).status == 1
+    decider = Decider(None)  # Cordon itself
+    with subprocess.Popen([PROGRAM, "run", *decider.options, *WORK, "--", "sh", "-c", one], cwd=w.repo, env=w.env,
+                          stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=decider.fds) as running:
+        wait_for(lambda: decider.requests)
+        running.kill()
+    decider.close()
+    assert wait_for(lambda: not any(w.repo.iterdir())) and not (out / "made").exists()
+    assert ask(w, ALLOW, *WORK, "-q", "--", "sh", "-c", one)[0].status == 0 and (out / "made").exists()
 
 
 @case
