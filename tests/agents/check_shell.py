@@ -227,7 +227,8 @@ def a_command_that_takes_too_long_ends_with_all_that_it_started(w):
 
 
 def undo_restores_every_byte(w):
-    w.driver.configure(w.put, "http://127.0.0.1:1")
+    # What the agent itself writes into its settings when it starts is its own.
+    w.run(w.plain)
     w.driver.deny(w.put)
 
     def look():
@@ -235,8 +236,6 @@ def undo_restores_every_byte(w):
                 for top in (".local/bin", ".config", ".claude", ".codex", ".gemini", ".qwen", ".copilot", ".pi")
                 for path in sorted((w.home / top).rglob("*")) if not path.is_symlink() and "tmp" not in path.parts[len(w.home.parts):]}
 
-    # What the agent itself writes when the probe starts it is its own.
-    w.call(w.plain, "--version")
     before = look()
     w.set_up()
     w.setup("--undo", "--yes")
