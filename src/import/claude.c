@@ -118,7 +118,7 @@ static bool is_one_of(struct str word, const char *const *words)
 struct tool_rule {
 	struct str text, tool, specifier;
 	bool is_bare; /* every use of the tool */
-	enum { RULE_IS_ALLOW, RULE_IS_ASK, RULE_IS_DENY } what;
+	enum tool_answer { RULE_IS_ALLOW, RULE_IS_ASK, RULE_IS_DENY } what;
 	const struct import_file *file;
 	struct origin origin;
 };
@@ -201,7 +201,7 @@ static int add_tool_rules(struct rules *r, const struct json *permissions,
 		for (size_t i = 0; list && i < list->array.count; i++) {
 			const struct json *item = &list->array.items[i];
 			struct tool_rule t = { .text = item->string,
-					       .what = n,
+					       .what = (enum tool_answer)n,
 					       .file = file,
 					       .origin = value_origin(file->name, item) };
 
