@@ -3,7 +3,7 @@
  * The first pass: turns every entry of every layer, and every grant, into rules at canonical paths
  * (P5, P8, P18). P11 decides what happens to missing paths:
  * 	deny, glob	kept: a deny is never lost (P3)
- * 	write, grant	left out: there is nothing to make writable
+ * 	write, grant	left out: there is nothing to make writable; of ":secrets" it lifts what it names
  * 	read		kept where it narrows, below something writable; else left out
  * Entries of a narrowing layer are always kept: they can only lower the answer.
  *
@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "plan/builder.h"
 #include "plan/index.h"
+#include "policy/agent.h"
 
 struct rule *builder_add(struct builder *b, const struct rule *rule, const struct rule_site *site,
 			 struct err *e)
@@ -77,6 +78,12 @@ struct candidate {
 		untrusted_link; /* a link on the way that a sandboxed command could replace, or "" */
 };
 
+/* P7: what an entry lifts of ":secrets", at a path where there is nothing yet. */
+struct lift {
+	struct str path;
+	uint32_t layer; /* as of a rule */
+};
+
 struct entries {
 	struct builder *b;
 	/* of the current entry; one list, whose memory is reused */
@@ -86,6 +93,7 @@ struct entries {
 	VEC(struct candidate) undecided;
 	/* paths that could not be made writable and were reported */
 	struct name_node *missing;
+	VEC(struct lift) lifts; /* of entries whose paths are missing */
 };
 
 /*
@@ -111,7 +119,7 @@ static uint32_t lifted_by(const struct candidate *c)
 	if (c->is_grant || c->layer > 0 || c->place.matcher || entry->access == ACCESS_DENY ||
 	    !is_explicit(entry) || entry->layer == FS_LAYER_PROJECT)
 		return 0;
-	return (uint32_t)entry->layer;
+	return 1 + (uint32_t)entry->layer;
 }
 
 static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
@@ -125,9 +133,8 @@ static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
 		.access = entry->access,
 		.layer = c->layer,
 		.is_explicit = !c->is_grant && !is_glob && is_explicit(entry),
-		.secret = entry->anchor == FS_SECRETS && c->layer == 0
-				  ? MAX_OF((uint32_t)entry->layer, (uint32_t)FS_LAYER_SYSTEM)
-				  : 0,
+		.secret = entry->anchor == FS_SECRETS && c->layer == 0 ? 1 + (uint32_t)entry->layer
+								       : 0,
 		.lifts = lifted_by(c),
 		.path = c->canon.path,
 		.glob = is_glob ? c->place.glob : STR_EMPTY,
@@ -169,15 +176,18 @@ static bool is_built_in(const struct fs_entry *entry)
 }
 
 /*
- * The temporary directories of a built-in profile are an offer: nobody asked for them, so nobody is
- * told that one is missing.
+ * The temporary directories of a built-in profile are an offer, and so is what an agent has beside its state
+ * (policy/agent.h): nobody asked for them, so nobody is told that one is missing.
  */
 static bool is_worth_a_note(const struct candidate *c)
 {
 	const struct fs_entry *entry = c->entry;
-	bool is_tmp = entry->anchor == FS_TMPDIR || entry->anchor == FS_SLASH_TMP;
+	const bool is_tmp = entry->anchor == FS_TMPDIR || entry->anchor == FS_SLASH_TMP;
+	const struct agent_file *file = agent_file_find(entry->key);
 
-	return !(is_tmp ? is_built_in(entry) : c->place.is_optional);
+	if (is_tmp || (file && file->kind != AGENT_STATE))
+		return !is_built_in(entry);
+	return !c->place.is_optional;
 }
 
 /* For plan_grant(): with a grant around it, it may count. */
@@ -240,6 +250,17 @@ static int is_reported(struct entries *x, struct str path, bool *out, struct err
 	node->name = path;
 	name_tree_add(&x->missing, node);
 	return 0;
+}
+
+static int keep_lift(struct entries *x, const struct candidate *c, struct err *e)
+{
+	/* SECURITY: whoever made the link on the way may have meant another secret. */
+	uint32_t layer = c->links.count > 0 ? 0 : lifted_by(c);
+	struct lift *lift = layer > 0 ? VEC_PUSH(x->b->a, &x->lifts, e) : NULL;
+
+	if (lift)
+		*lift = (struct lift){ c->canon.path, layer };
+	return layer > 0 && !lift ? err_result(e) : 0;
 }
 
 static int leave_out(struct entries *x, const struct candidate *c, struct err *e)
@@ -331,6 +352,8 @@ static int add_candidate(struct entries *x, const struct candidate *c, struct er
 		return leave_out_replaced(x->b, c, e);
 	if (c->canon.type != HOST_MISSING && c->links.count == 0)
 		return add_rule(x->b, c, e);
+	if (c->canon.type == HOST_MISSING && keep_lift(x, c, e) < 0)
+		return err_result(e);
 	if (c->canon.type == HOST_MISSING)
 		return c->is_grant || c->entry->access == ACCESS_WRITE ? leave_out(x, c, e)
 								       : wait_undecided(x, c, e);
@@ -546,6 +569,31 @@ static int reserve(struct builder *b, struct err *e)
 	return 0;
 }
 
+static bool is_lifted(const struct entries *x, const struct rule *rule)
+{
+	for (size_t i = 0; i < x->lifts.count && rule->secret > 0; i++)
+		if (rule->kind == RULE_ENTRY && rule->secret <= x->lifts.items[i].layer &&
+		    str_eq(rule->path, x->lifts.items[i].path))
+			return true;
+	return false;
+}
+
+/* Of the denies of ":secrets", those go that an entry for a missing path lifts, rule or not. */
+static void drop_lifted(struct entries *x)
+{
+	struct builder *b = x->b;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < b->plan->rules.count && x->lifts.count > 0; i++) {
+		if (is_lifted(x, &b->plan->rules.items[i]))
+			continue;
+		b->plan->rules.items[kept] = b->plan->rules.items[i];
+		b->sites.items[kept++] = b->sites.items[i];
+	}
+	if (x->lifts.count > 0)
+		b->plan->rules.count = b->sites.count = kept;
+}
+
 int pass_entries(struct builder *b, struct err *e)
 {
 	const struct policy *policy = b->plan->policy;
@@ -558,7 +606,11 @@ int pass_entries(struct builder *b, struct err *e)
 		r = add_entries(&x, &policy->grants, 0, true, e);
 	if (r == 0)
 		r = add_linked(&x, e);
-	return r < 0 ? r : decide(&x, e);
+	if (r < 0)
+		return r;
+	/* Before a missing read is judged by what is around it. */
+	drop_lifted(&x);
+	return decide(&x, e);
 }
 
 int builder_add_grant(struct builder *b, const struct fs_entry *grant, struct err *e)

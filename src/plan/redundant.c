@@ -48,6 +48,15 @@ static bool permits_home(const struct plan *p, const struct rule *rule)
 	return false;
 }
 
+/* P8: what leads through a link keeps that link from being replaced. */
+static bool keeps_link(const struct plan *p, const struct rule *rule)
+{
+	const size_t number = (size_t)(rule - p->rules.items);
+
+	return rule->access < ACCESS_WRITE && p->sites && number < p->rules.count &&
+	       p->sites[number].link_count > 0;
+}
+
 static int explain_already(struct arena *a, enum access access, const struct rule *by,
 			   struct str *out, struct err *e)
 {
@@ -74,7 +83,8 @@ int plan_explain_redundant(struct arena *a, const struct plan *p, const struct r
 		return 0;
 	with = index_resolve_below(p->index, rule->path, 1);
 	without = index_resolve_without(p->index, rule);
-	if (with.access != without.access || lifts_below(p, rule) || permits_home(p, rule))
+	if (with.access != without.access || lifts_below(p, rule) || permits_home(p, rule) ||
+	    keeps_link(p, rule))
 		return 0;
 	if (with.access == rule->access)
 		return explain_already(a, rule->access, without.rule, out, e);

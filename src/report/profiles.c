@@ -2,6 +2,7 @@
 /* cordon_profiles(): lists the profiles, or shows one. */
 #include "base/utf8.h"
 #include "lib/lib.h"
+#include "policy/agent.h"
 #include "policy/metadata.h"
 #include "report/report.h"
 
@@ -98,6 +99,19 @@ static void print_metadata(struct page *p)
 	page_line(p);
 }
 
+/* Why a profile of an agent says what it says. */
+static void print_agent(struct page *p, const struct agent_profile *agent)
+{
+	page_style(p, STYLE_FAINT, "# what it obeys, and what it saves:");
+	for (const struct agent_file *f = agent->files; f->path; f++)
+		page_style(p, STYLE_FAINT, "\n#   %-38s  %s", f->path, f->reason);
+	page_style(p, STYLE_FAINT, "\n# hosts:");
+	for (const struct agent_host *h = agent->hosts; h->pattern; h++)
+		page_style(p, STYLE_FAINT, "\n#   %-38s  %s", h->pattern, h->reason);
+	page_style(p, STYLE_FAINT, "\n# 'cordon agent %s' starts it so.", agent->name);
+	page_line(p);
+}
+
 static void print_one_text(struct page *p, const void *data)
 {
 	const struct listing *l = data;
@@ -111,6 +125,8 @@ static void print_one_text(struct page *p, const void *data)
 	if (p->is_brief)
 		return;
 	page_line(p);
+	if (agent_profile_of(l->name->name))
+		print_agent(p, agent_profile_of(l->name->name));
 	print_stands_for(p, "\":minimal\" stands for those of these that exist:", "",
 			 places_minimal);
 	print_stands_for(p, "\":secrets\" stands for these in your home directory,", "~/",

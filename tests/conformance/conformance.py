@@ -34,6 +34,7 @@ import cases_network  # noqa: F401  pylint: disable=unused-import
 import cases_streams  # noqa: F401  pylint: disable=unused-import
 import cases_reach  # noqa: F401  pylint: disable=unused-import
 import cases_life  # noqa: F401  pylint: disable=unused-import
+import cases_agents  # noqa: F401  pylint: disable=unused-import
 import cases_escalate  # noqa: F401  pylint: disable=unused-import
 import cases_peers  # noqa: F401  pylint: disable=unused-import
 import cases_guarantees  # noqa: F401  pylint: disable=unused-import

@@ -373,7 +373,8 @@ def profiles_lists_built_in_and_own(w: World):
     w.write_config(DEV)
     listed = w.ok("profiles", "--json").json["profiles"]
     names = {p["name"]: p for p in listed}
-    assert {":read-only", ":workspace", ":danger-full-access", "dev", "net"} == set(names)
+    agents = {f":agent-{name}" for name in ("claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen")}
+    assert {":read-only", ":workspace", ":danger-full-access", ":agent", *agents, "dev", "net"} == set(names)
     assert names["dev"]["default"] and names["dev"]["extends"] == ":workspace"
     assert names["dev"]["line"] == 3 and not names["dev"]["built_in"]
     assert w.ok("profiles", "-q").out.splitlines()[0] == ":read-only"
@@ -907,7 +908,7 @@ def wrong_words_are_refused_with_a_suggestion(w: World):
         (["--json"], "no command"),
         (["proxy"], "the network of profile :read-only is off"),
         (["explain", "--config-file="], "the name of the configuration file is empty"),
-        (["profiles", "nope"], "there is no profile 'nope'; known are: :danger-full-access, "),
+        (["profiles", "nope"], "there is no profile 'nope'; known are: :agent, "),
         (["why", "/x", "-P", ":worksapce"], "there is no profile ':worksapce'; did you mean"),
     ):
         assert said in w.fails(*words).err, (words, w.fails(*words))

@@ -272,6 +272,33 @@ TEST(an_entry_for_the_very_path_lifts_a_secret)
 	CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_DENY);
 }
 
+TEST(a_secret_that_is_missing_is_lifted_too)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo\nd /home/me/.codex\nl /home/me/x -> .codex\n", "/repo");
+	w.user = PROFILE "'/' = 'read'\n':secrets' = 'deny'\n'~/.codex' = 'write'\n"
+			 "'~/.codex/auth.json' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.codex/auth.json"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/home/me/.codex/.credentials.json"), ACCESS_DENY);
+	/* A read is lowered to what it says, wherever the path could be made. */
+	w.user = PROFILE "'/' = 'read'\n':secrets' = 'deny'\n'~/.codex' = 'write'\n"
+			 "'~/.codex/auth.json' = 'read'\n'~/.npmrc' = 'read'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.codex/auth.json"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_READ);
+	/* Not through a link, nor by a layer below the one that denies. */
+	w.user = PROFILE "'/' = 'read'\n':secrets' = 'deny'\n'~/x/auth.json' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.codex/auth.json"), ACCESS_DENY);
+	w.user = "default_permissions = 'dev'\n[permissions.dev]\nextends = "
+		 "':agent-codex'\n[permissions.dev.filesystem]\n"
+		 "':secrets' = 'deny'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.codex/auth.json"), ACCESS_DENY);
+}
+
 TEST(a_token_that_is_a_secret_by_chance_lifts_nothing)
 {
 	scoped_world w;

@@ -95,9 +95,8 @@ TEST(an_unknown_profile_is_refused_with_the_nearest)
 		"there is no profile 'develp'; did you mean 'develop'?"));
 	CHECK(is_refused_texts(&(struct texts){ .env_profile = "a\x1b[1m" }, "a\\x1b[1m"));
 	CHECK(is_refused_texts(&(struct texts){ .user = "[permissions.own]", .profile = "zzz" },
-			       "there is no profile 'zzz'; known are: :danger-full-access, "
-			       ":read-only, :workspace, own"));
-	CHECK(is_refused("[permissions.a]\nextends = 'zzz'", "known are: :danger-full-access, "));
+			       "there is no profile 'zzz'; known are: :agent, :agent-claude, "));
+	CHECK(is_refused("[permissions.a]\nextends = 'zzz'", "known are: :agent, "));
 	CHECK(is_refused("default_permissions = 'zzz'", "does not exist; known are: "));
 }
 

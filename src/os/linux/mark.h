@@ -37,7 +37,7 @@ struct entry {
 enum {
 	MARK_SECONDS = 0x434f5244,    /* "CORD", a time in 2005: every file system can store it */
 	MARK_NANOSECONDS = 420000000, /* 0 on a file system that stores seconds only */
-	MARK_FILE_BYTES = 1,
+	MARK_FILE_BYTES = 2,	      /* "{}" is the longest */
 	/* When created; the umask may remove rights of others. */
 	MARK_DIR_MODE = S_ISVTX | 0555,
 	MARK_FILE_MODE = S_ISVTX | 0644,

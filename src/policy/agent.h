@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The coding agents that may run inside as a whole (`cordon agent`): what each needs, and what it obeys, as data. The
+ * built-in profiles :agent-NAME are made from this table.
+ *
+ * What an agent obeys in its next session must not be for a command to write: settings, hooks, MCP servers,
+ * plugins, skills, and programs that it has downloaded. Most of it lies beside the state that it saves.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+enum agent_file_kind {
+	AGENT_STATE,	  /* a directory that it saves its state in */
+	AGENT_CREDENTIAL, /* its own, which it also renews */
+	AGENT_READ,	  /* its own, only read: a secret of others otherwise */
+	AGENT_PLACE, /* a directory of its state, for which there is no entry: only what is in it has one */
+	/* What it obeys: read-only. While it is missing, this stands there (P11): */
+	AGENT_OBEYED_DIR,  /* an empty directory */
+	AGENT_OBEYED_JSON, /* a file with an empty object */
+	AGENT_OBEYED_TEXT, /* an empty file */
+};
+
+struct agent_file {
+	const char *path; /* "~/x"; NULL behind the last */
+	enum agent_file_kind kind;
+	const char *reason;
+};
+
+struct agent_host {
+	const char *pattern; /* P13; NULL behind the last */
+	const char *reason;
+};
+
+/* A variable that would have it keep its state elsewhere, and where that is without it. */
+struct agent_move {
+	const char *variable; /* NULL behind the last */
+	const char *usual;    /* "~/x"; NULL: it is one of those that Cordon sets */
+};
+
+struct agent_profile {
+	const char *name, *title;
+	const char *program; /* as it is found in PATH */
+	const struct agent_file *files;
+	const struct agent_host *hosts;
+	const char *const
+		*keys; /* variables with its keys, which P21 would withhold; NULL behind the last */
+	/* NAME=VALUE of its own, NULL behind the last: no updates, no sandbox, caches for this run alone. */
+	const char *const *variables;
+	const char *const
+		*words;	    /* its own options, before those of the caller; NULL behind the last */
+	const char *unless; /* the words are left out where the caller has this one; NULL */
+	const char *says;   /* said at the start; NULL: nothing */
+	const struct agent_move *moves;
+	/* A file that it does not start without, and what it would have made; NULL. */
+	const char *first_file, *first_text;
+};
+
+extern const struct agent_profile agent_profiles[];
+extern const size_t agent_profile_count;
+
+/* NULL: there is none. */
+const struct agent_profile *agent_profile_find(struct str name);
+/* That of the profile ":agent-NAME"; NULL. */
+const struct agent_profile *agent_profile_of(struct str profile);
+
+/* What the key of an entry names ("~/.codex/config.toml") of any agent; NULL. */
+const struct agent_file *agent_file_find(struct str key);
+
+/* The profiles, as TOML in normal form. */
+void agent_profiles_write(struct buf *out);
