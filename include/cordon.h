@@ -572,6 +572,13 @@ CORDON_API int cordon_hook(const struct cordon_load_options *options, const char
 			   const char *input, size_t length, cordon_report **report,
 			   cordon_error **error);
 
+/*
+ * The coding agents that may run inside as a whole (CORDON_RUN_AGENT), and which are in PATH. `options` may be
+ * NULL. CORDON_E_ARGUMENT, _SYS, _LIMIT, _NOMEM.
+ */
+CORDON_API int cordon_agents(const struct cordon_load_options *options, cordon_report **report,
+			     cordon_error **error);
+
 /* ---- The audit log ---------------------------------------------------------- */
 
 enum {
@@ -761,7 +768,14 @@ enum {
 	 * Each refused access is told at once by a warning of one line that a model can act on: what, why,
 	 * whom to ask. Not while the command has the terminal.
 	 */
-	CORDON_RUN_TELL_DENIALS = 512
+	CORDON_RUN_TELL_DENIALS = 512,
+	/*
+	 * The command is a coding agent, inside as a whole: its first word names one of those that
+	 * cordon_agents() lists, and stands for its program in PATH. Unless `profile` names another
+	 * one, the profile is ":agent-NAME"; missing directories that the agent saves its state in
+	 * are made. CORDON_E_NOTFOUND with cause "agent_not_found".
+	 */
+	CORDON_RUN_AGENT = 1024
 };
 
 enum { CORDON_STREAM_STDOUT = 1, CORDON_STREAM_STDERR = 2 };

@@ -103,25 +103,7 @@ static int find_places(struct setup *s, struct err *e)
 
 int setup_find_program(struct setup *s, const char *name, struct str *out, struct err *e)
 {
-	const char *path = os_environment_find(s->in.environment, "PATH");
-	struct str rest = str_of(path ? path : "");
-
-	*out = STR_EMPTY;
-	while (rest.len) {
-		struct str directory = str_first(rest, str_find(rest, ':')), file;
-
-		rest = str_from(rest, directory.len + 1);
-		if (!path_is_absolute(directory))
-			continue;
-		if (arena_printf(s->a, &file, e, "%.*s/%s", (int)directory.len, directory.p, name) <
-		    0)
-			return err_result(e);
-		if (os_is_executable(file.p)) {
-			*out = file;
-			return 0;
-		}
-	}
-	return 0;
+	return program_find(s->a, os_environment_find(s->in.environment, "PATH"), name, out, e);
 }
 
 /* ---- What is asked for ------------------------------------------------------------------------------ */

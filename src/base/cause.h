@@ -146,6 +146,8 @@
 	  "The command, or another user, could change who decides about its requests.")            \
 	X(NO_TERMINAL, POLICY, "no_terminal",                                                      \
 	  "There is no terminal at which questions could be asked.")                               \
+	X(AGENT_WRITABLE, POLICY, "agent_writable",                                                \
+	  "A command could replace the program of the agent.")                                     \
 	X(COMMAND_DENIED, POLICY, "command_denied", "The policy denies the command's program.")    \
 	X(APPROVALS_DAMAGED, POLICY, "approvals_damaged",                                          \
 	  "A file with approvals is not complete, or not valid.")                                  \
@@ -171,6 +173,8 @@
 	X(UNKNOWN_PROFILE, NOTFOUND, "unknown_profile", "There is no profile of this name.")       \
 	X(CONFIG_NOT_FOUND, NOTFOUND, "config_not_found", "There is no such configuration file.")  \
 	X(SHELL_NOT_FOUND, NOTFOUND, "shell_not_found", "There is no shell to run a script with.") \
+	X(AGENT_NOT_FOUND, NOTFOUND, "agent_not_found",                                            \
+	  "There is no program of this agent in PATH.")                                            \
 	X(LOG_NOT_FOUND, NOTFOUND, "log_not_found",                                                \
 	  "There is no audit log, or no such run in it.")                                          \
 	X(UNKNOWN_APPROVAL, NOTFOUND, "unknown_approval",                                          \

@@ -43,6 +43,8 @@
 	X(HOOK, hook, "AGENT", 1, "claude gemini opencode", "answer a hook of a coding agent")     \
 	X(IMPORT, import, "claude|codex|gemini|opencode|srt FILE...", 64, "files",                 \
 	  "make a policy of another tool's permissions")                                           \
+	X(AGENT, agent, "[NAME [--] [ARG...]]", OPERANDS_ARE_A_COMMAND,                            \
+	  "claude codex copilot gemini opencode pi qwen", "run a coding agent inside as a whole")  \
 	X(MCP, mcp, "", 0, "", "serve files and commands to an agent, over MCP")                   \
 	X(PROXY, proxy, "", 0, "", "run the filtering proxy for programs outside a sandbox")       \
 	X(HELP, help, "[COMMAND]", 1, "commands", "show help for cordon, or for one command")      \
@@ -70,7 +72,7 @@
 
 /* Which commands take an option. */
 #define ONLY(command) (UINT32_C(1) << COMMAND_##command)
-#define FOR_RUN	      (ONLY(RUN) | ONLY(SANDBOX))
+#define FOR_RUN	      (ONLY(RUN) | ONLY(SANDBOX) | ONLY(AGENT))
 /* What decides which policy is in force: a question takes the same options as a run. */
 #define FOR_QUESTIONS (FOR_RUN | ONLY(WHY) | ONLY(EXPLAIN) | ONLY(APPLY_PATCH))
 #define FOR_POLICY    (FOR_QUESTIONS | ONLY(MCP) | ONLY(HOOK))

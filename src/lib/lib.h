@@ -174,6 +174,12 @@ int inputs_view_file(const struct inputs *in, struct str path, struct str below,
 int inputs_absolute(struct arena *a, const char *path, struct str *out, struct err *e)
 	MUST_CHECK NONNULL;
 
+/* ---- agent.c ----------------------------------------------------------------- */
+
+/* The program in the absolute directories of `path`, as PATH has them; "": it is not there. */
+int program_find(struct arena *a, const char *path, const char *name, struct str *out,
+		 struct err *e) MUST_CHECK;
+
 /* ---- workspace.c: where a run works ------------------------------------------ */
 
 /* NULL is the working directory. */

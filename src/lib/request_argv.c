@@ -123,7 +123,7 @@ static void add_all(struct words *words, const struct asked *asked)
 	const struct cordon_run_options *run = &asked->run;
 
 	add(words, run->binary ? run->binary : "cordon");
-	add(words, "run");
+	add(words, run->flags & CORDON_RUN_AGENT ? "agent" : "run");
 	add_options(words, asked, ONLY(RUN), true);
 	add(words, "--");
 	for (size_t i = 0; run->command[i]; i++)

@@ -46,12 +46,15 @@ static int start(cordon_result *r, struct asked *asked, const struct escalation_
 {
 	struct session_request in;
 
+	if (asked_agent(&r->arena, asked, false, e) < 0)
+		return err_result(e);
 	/* The caller's words are gone when this returns, and are still to be spoken of. */
 	if (copy_words(&r->arena, asked->run.command, &r->argv, e) < 0 ||
 	    find_outside(r, asked, order, e) < 0)
 		return err_result(e);
 	r->policy = callbacks_load(&r->callbacks, &r->arena, asked, false, e);
-	if (!r->policy || asked_session(&r->arena, asked, r->policy, &in, e) < 0)
+	if (!r->policy || asked_check_agent(&r->arena, asked, r->policy, e) < 0 ||
+	    asked_session(&r->arena, asked, r->policy, &in, e) < 0)
 		return err_result(e);
 	in.argv = r->argv;
 	if (asked_shell(&r->arena, asked, r->policy, &in, e) < 0)

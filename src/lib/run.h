@@ -4,6 +4,7 @@
  *
  *	run_options.c	a request and the defaults of a handle -> what is asked for
  *	shell.c		the shell of cordon-sh
+ *	agent.c		a coding agent inside as a whole
  *	ports.c		--publish and --host-port
  *	callbacks.c	calls the functions of the caller, keeps the warnings
  *	run.c		start, poll, wait
@@ -73,6 +74,16 @@ int asked_session(struct arena *a, const struct asked *asked, const cordon_polic
 /* With CORDON_RUN_SHELL: the shell in place of in->argv's first word, SHELL, and a sandbox. */
 int asked_shell(struct arena *a, const struct asked *asked, const cordon_policy *policy,
 		struct session_request *in, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- agent.c ----------------------------------------------------------------------------- */
+
+/* With CORDON_RUN_AGENT: its profile, program, options and variables. A rehearsal makes no directories. */
+int asked_agent(struct arena *a, struct asked *asked, bool is_rehearsal, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* SECURITY: refuses a program that a command could replace. CAUSE_AGENT_WRITABLE. */
+int asked_check_agent(struct arena *a, const struct asked *asked, const cordon_policy *policy,
+		      struct err *e) MUST_CHECK NONNULL;
 
 /* ---- ports.c ----------------------------------------------------------------------------- */
 
@@ -232,7 +243,9 @@ enum { DENIAL_MAX_BYTES = 1 << 20 }; /* of the texts of one */
 int denial_fill(struct arena *a, const struct advice_context *in, const struct denial *denial,
 		struct cordon_denial *out, struct err *e) MUST_CHECK NONNULL;
 
-/* A copy of a list that ends with NULL. */
+/* Of a list that ends with NULL, which may be NULL. */
+size_t count_words(const char *const *words);
+/* A copy of it. */
 int copy_words(struct arena *a, const char *const *words, const char *const **out, struct err *e)
 	MUST_CHECK NONNULL;
 

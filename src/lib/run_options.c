@@ -84,7 +84,7 @@ int asked_read(const cordon *handle, const struct cordon_run_options *request, s
 	const uint64_t known = CORDON_RUN_CAPTURE | CORDON_RUN_MIRROR | CORDON_RUN_FOREGROUND |
 			       CORDON_RUN_QUIET | CORDON_RUN_NO_STDIN | CORDON_RUN_TRACE |
 			       CORDON_RUN_SHELL | CORDON_RUN_LOG_DENIALS | CORDON_RUN_RETRY |
-			       CORDON_RUN_TELL_DENIALS;
+			       CORDON_RUN_TELL_DENIALS | CORDON_RUN_AGENT;
 
 	if (options_read_run(request, &out->run, e) < 0 ||
 	    options_read(out->run.load, &out->load, e) < 0)
@@ -112,7 +112,7 @@ static int add_features(struct arena *a, const char *const *names_of, const char
 	return 0;
 }
 
-static size_t count_words(const char *const *words)
+size_t count_words(const char *const *words)
 {
 	size_t count = 0;
 

@@ -62,15 +62,6 @@ static int find_shell(const struct settings *settings, const char **out, struct 
 			     utf8_show(wanted->name, shown, sizeof(shown)), why);
 }
 
-static size_t count_words(const char *const *words)
-{
-	size_t count = 0;
-
-	while (words && words[count])
-		count++;
-	return count;
-}
-
 /* The variable set, whatever else is. */
 static int set_variable(struct arena *a, const char *shell, struct session_request *in,
 			struct err *e)

@@ -247,10 +247,12 @@ static int rehearse(cordon_report *report, struct asked *asked, struct err *e)
 	struct rehearsed *x = ARENA_NEW(a, struct rehearsed, e);
 	int status;
 
-	if (!x || copy_words(a, asked->run.command, &x->argv, e) < 0)
+	if (!x || asked_agent(a, asked, true, e) < 0 ||
+	    copy_words(a, asked->run.command, &x->argv, e) < 0)
 		return err_result(e);
 	report->policy = callbacks_load(&x->callbacks, a, asked, true, e);
-	if (!report->policy || asked_session(a, asked, report->policy, &x->in, e) < 0)
+	if (!report->policy || asked_check_agent(a, asked, report->policy, e) < 0 ||
+	    asked_session(a, asked, report->policy, &x->in, e) < 0)
 		return err_result(e);
 	x->policy = report->policy;
 	x->in.argv = x->argv;

@@ -11,7 +11,7 @@ from cli import PROGRAM, SOURCE, Skip, World, case, run_cases
 
 COMMANDS = ["run", "sandbox", "init", "check", "profiles", "why", "explain", "doctor", "audit",
             "approvals", "request", "apply-patch", "escalate", "setup", "hook",
-            "import", "mcp", "proxy", "help", "version"]
+            "import", "agent", "mcp", "proxy", "help", "version"]
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[A-Za-z])(?![\w-])")
 
 
@@ -138,7 +138,9 @@ def the_bash_completion_knows_where_readline_splits(w: World):
     )
     for line, words, offered in (
         ("cordon why -P :w", "cordon why -P : w", ["workspace"]),
-        ("cordon why -P :", "cordon why -P :", ["danger-full-access", "read-only", "workspace"]),
+        ("cordon why -P :", "cordon why -P :", [
+            "agent", *(f"agent-{name}" for name in ("claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen")),
+            "danger-full-access", "read-only", "workspace"]),
         ("cordon profiles :r", "cordon profiles : r", ["read-only"]),
         ("cordon why --profile=:w", "cordon why --profile = : w", ["workspace"]),
         ("cordon why --mode=w", "cordon why --mode = w", ["workspace-write"]),

@@ -37,7 +37,7 @@ def rejects(value):
 
 @case
 def every_schema_is_a_schema(w: World):
-    assert len(NAMES) == 22, NAMES
+    assert len(NAMES) == 23, NAMES
     for name in NAMES:
         one = schema.Schema(name)
         assert one.root["$schema"] == "https://json-schema.org/draft/2020-12/schema", name
@@ -87,6 +87,7 @@ def patches(w: World):
 def configuration(w: World):
     valid(w, "check", "--json", name="check")
     valid(w, "profiles", "--json", name="profiles")
+    valid(w, "agent", "--json", name="agents")
     for name in (":read-only", ":workspace", ":danger-full-access"):
         valid(w, "profiles", name, "--json", name="profile")
         valid(w, "explain", "-P", name, "--json", name="explain")

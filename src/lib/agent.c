@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CORDON_RUN_AGENT: the command is a coding agent, inside as a whole (policy/agent.h). Its own profile, its own
+ * options and variables; what it saves its state in is made where it is missing.
+ */
+#include <errno.h>
+
+#include "base/nearest.h"
+#include "base/utf8.h"
+#include "lib/run.h"
+#include "os/os.h"
+#include "os/program.h"
+#include "policy/agent.h"
+
+#define SHOWN(s) utf8_show((s), (char[512]){ 0 }, 512)
+
+/* ---- Which agent, and where it is ------------------------------------------------------------------------ */
+
+int program_find(struct arena *a, const char *path, const char *name, struct str *out,
+		 struct err *e)
+{
+	struct str rest = str_of(path ? path : "");
+
+	*out = STR_EMPTY;
+	while (rest.len) {
+		struct str directory = str_first(rest, str_find(rest, ':')), file;
+
+		rest = str_from(rest, directory.len + 1);
+		if (!path_is_absolute(directory))
+			continue;
+		if (arena_printf(a, &file, e, "%.*s/%s", (int)directory.len, directory.p, name) < 0)
+			return err_result(e);
+		if (os_is_executable(file.p)) {
+			*out = file;
+			return 0;
+		}
+	}
+	return 0;
+}
+
+static int fail_unknown(const char *name, struct err *e)
+{
+	const char *known[16], *meant;
+	size_t count = 0;
+
+	for (; count < agent_profile_count && count < COUNT_OF(known); count++)
+		known[count] = agent_profiles[count].name;
+	meant = nearest_name(str_of(name), known, count);
+	(void)FAIL(e, ERR_ARGUMENT, "there is no agent '%s'%s%s%s", SHOWN(str_of(name)),
+		   meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+	err_add_line(e, "'cordon agent' lists those that Cordon knows; to run another one inside: "
+			"cordon run -P :agent -- PROGRAM");
+	return err_result(e);
+}
+
+struct agent_start {
+	struct arena *a;
+	struct asked *asked;
+	struct inputs in;
+	const struct agent_profile *agent;
+	struct str program;
+};
+
+static int find_program(struct agent_start *l, struct err *e)
+{
+	const char *path = os_environment_find(l->in.environment, "PATH");
+
+	if (program_find(l->a, path, l->agent->program, &l->program, e) < 0)
+		return err_result(e);
+	if (l->program.len)
+		return 0;
+	(void)FAIL_CAUSE(e, CAUSE_AGENT_NOT_FOUND,
+			 "%s was not found: there is no program '%s' in PATH", l->agent->title,
+			 l->agent->program);
+	err_add_line(e, "looked in %s", SHOWN(str_of(path ? path : "")));
+	return err_result(e);
+}
+
+/* ---- What it is started with ------------------------------------------------------------------------------ */
+
+/* SECURITY: elsewhere nothing of what it obeys would be read-only. */
+static int check_moves(const struct agent_start *l, struct err *e)
+{
+	for (const struct agent_move *m = l->agent->moves; m->variable; m++) {
+		const char *value = os_environment_find(l->in.environment, m->variable);
+		struct str usual = STR_EMPTY;
+
+		if (!value || !value[0])
+			continue;
+		if (!m->usual)
+			return FAIL(
+				e, ERR_ARGUMENT,
+				"$%s is set, and %s is started with one of Cordon's: write yours "
+				"to a file, and unset it",
+				m->variable, l->agent->title);
+		if (arena_printf(l->a, &usual, e, "%s%s", l->in.places.home.p, m->usual + 1) < 0)
+			return err_result(e);
+		if (str_is(usual, value))
+			continue;
+		(void)FAIL(e, ERR_ARGUMENT,
+			   "$%s is '%s', and the profile :agent-%s knows only what is in %s",
+			   m->variable, SHOWN(str_of(value)), l->agent->name, m->usual);
+		err_add_line(e,
+			     "unset %s; or make a profile that knows that directory, and use "
+			     "'cordon run -P'",
+			     m->variable);
+		return err_result(e);
+	}
+	return 0;
+}
+
+static int choose_profile(struct agent_start *l, struct err *e)
+{
+	struct cordon_load_options *load = &l->asked->load;
+	struct str name;
+
+	if (load->mode)
+		return FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
+				  "a mode (--mode, --full-auto) and an agent can't be used "
+				  "together: it has a "
+				  "profile of its own, :agent-%s, which -P can replace",
+				  l->agent->name);
+	if (load->profile)
+		return 0;
+	if (arena_printf(l->a, &name, e, ":agent-%s", l->agent->name) < 0)
+		return err_result(e);
+	load->profile = name.p;
+	return 0;
+}
+
+static size_t add_words(const char **to, size_t count, const char *const *words)
+{
+	for (size_t i = 0; words && words[i]; i++)
+		to[count++] = words[i];
+	return count;
+}
+
+static bool has_word(const char *const *words, const char *wanted)
+{
+	size_t length = wanted ? strlen(wanted) : 0;
+
+	for (size_t i = 0; wanted && words[i]; i++)
+		if (strncmp(words[i], wanted, length) == 0 &&
+		    (words[i][length] == '\0' || words[i][length] == '='))
+			return true;
+	return false;
+}
+
+/* Its own words and variables come first, so that those of the caller win. */
+static int set_words(struct agent_start *l, struct err *e)
+{
+	struct cordon_run_options *run = &l->asked->run;
+	const char *const *given = run->command + 1;
+	const bool has_own = !has_word(given, l->agent->unless);
+	const char **words = arena_array(
+		l->a, count_words(given) + count_words(l->agent->words) + 2, sizeof(*words), e);
+	const char **variables = arena_array(
+		l->a, count_words(run->set_environment) + count_words(l->agent->variables) + 1,
+		sizeof(*variables), e);
+	size_t count = 0;
+
+	if (!words || !variables)
+		return err_result(e);
+	words[count++] = l->program.p;
+	if (has_own)
+		count = add_words(words, count, l->agent->words);
+	(void)add_words(words, count, given);
+	run->command = words;
+	count = add_words(variables, 0, l->agent->variables);
+	(void)add_words(variables, count, run->set_environment);
+	run->set_environment = variables;
+	return 0;
+}
+
+static void say_sandbox(const struct agent_start *l)
+{
+	const struct cordon_load_options *load = &l->asked->load;
+	const bool is_callers = has_word(l->asked->run.command + 1, l->agent->unless);
+	char text[512];
+
+	if (!load->on_warning || !l->agent->says)
+		return;
+	(void)snprintf(text, sizeof(text),
+		       is_callers ? "%s: its own sandbox can't work in this one: switch it off in "
+				    "your %s"
+				  : "%s: its own sandbox can't work in this one, so it is off: %s",
+		       l->agent->title, is_callers ? l->agent->unless : l->agent->says);
+	load->on_warning(load->user, text);
+}
+
+/* ---- The directories of its state ------------------------------------------------------------------------- */
+
+static int find_below_home(const struct agent_start *l, const char *path, struct str *out,
+			   struct err *e)
+{
+	return path_join(l->a, l->in.places.home, str_of(path + 2), out, e);
+}
+
+/* For its owner alone, as agents make them. */
+static int make_states(const struct agent_start *l, struct err *e)
+{
+	for (const struct agent_file *f = l->agent->files; f->path; f++) {
+		struct str path, inner;
+
+		if (f->kind != AGENT_STATE && f->kind != AGENT_PLACE)
+			continue;
+		if (find_below_home(l, f->path, &path, e) < 0 ||
+		    path_join(l->a, path, STR("x"), &inner, e) < 0 || os_make_parents(inner, e) < 0)
+			return err_wrap(e, "the state of %s", l->agent->title);
+	}
+	return 0;
+}
+
+static int make_first_file(const struct agent_start *l, struct err *e)
+{
+	struct str path;
+
+	if (!l->agent->first_file)
+		return 0;
+	if (find_below_home(l, l->agent->first_file, &path, e) < 0)
+		return err_result(e);
+	if (os_create_file(path, str_of(l->agent->first_text), false, e) == 0)
+		return 0;
+	if (e->code != ERR_SYS || e->os_error != EEXIST)
+		return err_result(e);
+	err_clear(e);
+	return 0;
+}
+
+/* ---- What people have put beside the state ---------------------------------------------------------------- */
+
+static const char *const script_ends[] = { ".sh",   ".bash", ".zsh", ".fish", ".py", ".js",
+					   ".mjs",  ".cjs",  ".ts",  ".rb",   ".pl", ".md",
+					   ".toml", ".yaml", ".yml", ".env" };
+
+typedef VEC(const char *) path_texts;
+
+struct scan {
+	const struct agent_start *l;
+	const char *state; /* "~/.codex" */
+	path_texts found;
+};
+
+static bool is_known(const struct scan *s, struct str name)
+{
+	size_t length = strlen(s->state);
+
+	for (const struct agent_file *f = s->l->agent->files; f->path; f++)
+		if (strncmp(f->path, s->state, length) == 0 && f->path[length] == '/' &&
+		    str_is(name, f->path + length + 1))
+			return true;
+	return false;
+}
+
+static bool is_script(struct str name, const char *path)
+{
+	for (size_t i = 0; i < COUNT_OF(script_ends); i++)
+		if (str_has_suffix(name, str_of(script_ends[i])))
+			return true;
+	return os_is_executable(path);
+}
+
+static int look_at_name(void *arg, struct str name, enum os_type type, struct err *e)
+{
+	struct scan *s = arg;
+	struct str directory, path;
+	const char **place;
+
+	if ((type != OS_FILE && type != OS_LINK) || is_known(s, name))
+		return 0;
+	if (find_below_home(s->l, s->state, &directory, e) < 0 ||
+	    path_join(s->l->a, directory, name, &path, e) < 0)
+		return err_result(e);
+	if (!is_script(name, path.p))
+		return 0;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the items are pointers. */
+	place = VEC_PUSH(s->l->a, &s->found, e);
+	if (!place)
+		return err_result(e);
+	*place = path.p;
+	return 0;
+}
+
+/*
+ * SECURITY: settings name scripts (a status line, a hook, whom to notify) and further settings, and people
+ * keep them beside the state. They have any name, so what looks like one is read-only.
+ */
+static int keep_scripts(struct agent_start *l, struct err *e)
+{
+	struct cordon_load_options *load = &l->asked->load;
+	struct scan s = { .l = l };
+	const char **list;
+
+	for (const struct agent_file *f = l->agent->files; f->path; f++) {
+		struct str path;
+		int r;
+
+		if (f->kind != AGENT_STATE)
+			continue;
+		s.state = f->path;
+		if (find_below_home(l, f->path, &path, e) < 0)
+			return err_result(e);
+		r = os_list(path, look_at_name, &s, e);
+		if (r < 0 && e->code == ERR_SYS && e->os_error == ENOENT)
+			err_clear(e);
+		else if (r < 0)
+			return err_result(e);
+	}
+	if (!s.found.count)
+		return 0;
+	list = arena_array(l->a, load->add_read_count + s.found.count, sizeof(*list), e);
+	if (!list)
+		return err_result(e);
+	for (size_t i = 0; i < load->add_read_count; i++)
+		list[i] = load->add_read[i];
+	for (size_t i = 0; i < s.found.count; i++)
+		list[load->add_read_count + i] = s.found.items[i];
+	load->add_read = list;
+	load->add_read_count += s.found.count;
+	return 0;
+}
+
+/* ---- All of it ---------------------------------------------------------------------------------------------- */
+
+int asked_agent(struct arena *a, struct asked *asked, bool is_rehearsal, struct err *e)
+{
+	struct agent_start l = { .a = a,
+				 .asked = asked,
+				 .in = { .a = a, .texts = a, .options = &asked->load },
+				 .agent = NULL };
+
+	if (!(asked->run.flags & CORDON_RUN_AGENT))
+		return 0;
+	if (asked->run.flags & CORDON_RUN_SHELL || asked->run.policy)
+		return FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
+				  "CORDON_RUN_AGENT can't be used with %s",
+				  asked->run.policy ? "a loaded policy" : "CORDON_RUN_SHELL");
+	l.agent = agent_profile_find(str_of(asked->run.command[0]));
+	if (!l.agent)
+		return fail_unknown(asked->run.command[0], e);
+	if (choose_profile(&l, e) < 0 || inputs_find(&l.in, e) < 0 || find_program(&l, e) < 0)
+		return err_result(e);
+	if (!l.in.places.home.len)
+		return FAIL_CAUSE(e, CAUSE_HOME_UNKNOWN, "the home directory is not known");
+	if (check_moves(&l, e) < 0 ||
+	    (!is_rehearsal && (make_states(&l, e) < 0 || make_first_file(&l, e) < 0)) ||
+	    keep_scripts(&l, e) < 0)
+		return err_result(e);
+	say_sandbox(&l);
+	return set_words(&l, e);
+}
+
+int asked_check_agent(struct arena *a, const struct asked *asked, const cordon_policy *policy,
+		      struct err *e)
+{
+	const char *program = asked->run.command[0];
+	char real[PATH_MAX_BYTES];
+	struct str found;
+
+	if (!(asked->run.flags & CORDON_RUN_AGENT) || policy->plan->is_unsandboxed)
+		return 0;
+	if (arena_copy(a, str_of(os_real_path(program, real) ? real : program), &found, e) < 0)
+		return err_result(e);
+	if (!plan_may_replace(policy->plan, found, os_may_write) &&
+	    !plan_may_replace(policy->plan, str_of(program), os_may_write))
+		return 0;
+	(void)FAIL_CAUSE(
+		e, CAUSE_AGENT_WRITABLE,
+		"the program '%s' lies in what the policy lets a command write, so a command "
+		"could change what is started next time",
+		SHOWN(found));
+	err_add_line(e, "install the agent elsewhere, or deny the command to write there");
+	return err_result(e);
+}

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`cordon agent`: a coding agent inside as a whole (docs/agents.md). Stand-ins answer for the agents; the real ones are
+started by tests/agents/check_inside.py."""
+
+import json
+import os
+import subprocess
+import time
+
+from cli import PROGRAM, SECONDS, Result, Skip, World, case, run_cases
+import schema  # tests/support, which cli makes known
+
+NAMES = ("claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen")
+STATES = {"claude": [".claude"], "codex": [".codex"], "copilot": [".copilot"], "gemini": [".gemini"], "pi": [".pi/agent"],
+          "opencode": [".config/opencode", ".local/share/opencode", ".local/state/opencode"], "qwen": [".qwen"]}
+# What each obeys, as a command could plant it.
+OBEYED = {"claude": [".claude/settings.json", ".claude/hooks/x", ".claude/plugins/x", ".claude/.config.json"],
+          "codex": [".codex/config.toml", ".codex/hooks.json", ".codex/skills/x", ".codex/rules/x", ".codex/.env"],
+          "copilot": [".copilot/mcp-config.json", ".copilot/config.json", ".copilot/pkg/x", ".copilot/hooks/x"],
+          "gemini": [".gemini/settings.json", ".gemini/extensions/x", ".gemini/tmp/bin/rg", ".gemini/.env"],
+          "opencode": [".config/opencode/opencode.json", ".config/opencode/plugin/x", ".local/share/opencode/auth.json",
+                       ".local/share/opencode/snapshot/x"],
+          "pi": [".pi/agent/auth.json", ".pi/agent/models.json", ".pi/agent/extensions/x", ".pi/agent/bin/fd"],
+          "qwen": [".qwen/settings.json", ".qwen/commands/x", ".qwen/locales/x", ".qwen/.env"]}
+OWN = {"claude": ".claude/.credentials.json", "codex": ".codex/auth.json", "gemini": ".gemini/oauth_creds.json",
+       "qwen": ".qwen/oauth_creds.json", "opencode": ".local/share/opencode/mcp-auth.json"}
+
+
+class Desk:
+    """A repository, and programs called like the agents, which run $DO."""
+
+    def __init__(self, w, agents=NAMES):
+        self.w = w
+        self.bin = w.top / "bin"
+        self.bin.mkdir()
+        for name in agents:
+            self.script(self.bin / name, 'printf "%s\\n" "$@" >"$TMPDIR/args" 2>/dev/null\neval "$DO"')
+        w.env["PATH"] = f"{self.bin}:{w.env['PATH']}"
+        subprocess.run(["git", "init", "-q", w.repo], check=True, env=w.env)
+
+    def script(self, path, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return path
+
+    def agent(self, *words, do="", status=0, env=None, cwd=None):
+        done = subprocess.run([PROGRAM, "agent", *words], cwd=cwd or self.w.repo, stdin=subprocess.DEVNULL,
+                              env={**self.w.env, "DO": do, **(env or {})}, capture_output=True, timeout=SECONDS * 3, check=False)
+        result = Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+        assert "Sanitizer" not in result.err and "runtime error" not in result.err, result
+        assert status is None or result.status == status, (words, result)
+        return result
+
+
+@case
+def the_agents_that_are_here_are_listed(w: World):
+    d = Desk(w, agents=("codex",))
+    found = w.ok("agent", "--json", env={"PATH": str(d.bin)}).json
+    schema.check(found)
+    assert {a["name"]: a["found"] for a in found["agents"]} == {n: f"{d.bin}/codex" if n == "codex" else None for n in NAMES}
+    text = w.ok("agent", env={"PATH": str(d.bin)}).out
+    assert f"{d.bin}/codex" in text and "not here" in text, text
+    assert str(d.bin) in w.ok("agent", env={"PATH": str(d.bin / "none")}).out.replace("/none", "")
+
+
+@case
+def what_is_not_there_is_named(w: World):
+    d = Desk(w, agents=("codex",))
+    err = d.agent("gemini", status=125, env={"PATH": f"/none:{d.bin}"}).err
+    assert "'gemini' in PATH" in err and f"/none:{d.bin}" in err, err
+    assert w.cause("agent", "gemini", env={"PATH": "/none"}) == "agent_not_found"
+    assert "did you mean 'codex'" in d.agent("codx", status=125).err
+    assert "-P" in d.agent("--mode", "read-only", "codex", status=125).err
+    assert w.cause("agent", "--full-auto", "codex") == "option_conflict"
+
+
+@case
+def arguments_and_exit_status_are_the_agents(w: World):
+    d = Desk(w)
+    said = d.agent("gemini", "a b", "--json", "--", "-P", do='cat "$TMPDIR/args"; exit 7', status=7)
+    assert said.out == "a b\n--json\n--\n-P\n", said
+    assert d.agent("--", "pi", "--", "x", do='cat "$TMPDIR/args"').out == "x\n"
+    assert d.agent("pi", "--", "--", "x", do='cat "$TMPDIR/args"').out == "--\nx\n"
+
+
+@case
+def own_options_come_first_and_are_said(w: World):
+    d = Desk(w)
+    said = d.agent("codex", "exec", "x", do='cat "$TMPDIR/args"')
+    assert said.out.splitlines()[:3] == ["--no-daemon", "--config", 'sandbox_mode="danger-full-access"'], said
+    assert said.out.splitlines()[-2:] == ["exec", "x"] and said.err.count("Codex: its own sandbox") == 1, said
+    assert d.agent("--quiet", "codex", do="true").err == ""
+    said = d.agent("claude", "-p", do='cat "$TMPDIR/args"; echo $DISABLE_AUTOUPDATER')
+    assert json.loads(said.out.splitlines()[1]) == {"sandbox": {"enabled": False}}, said
+    said = d.agent("claude", "--settings=x", do='cat "$TMPDIR/args"')
+    assert said.out == "--settings=x\n" and "your --settings" in said.err, said
+    assert d.agent("--env", "GEMINI_SANDBOX=docker", "gemini", do="echo $GEMINI_SANDBOX").out == "docker\n"
+    assert d.agent("gemini", do="echo $GEMINI_SANDBOX").out == "false\n"
+    assert "its own sandbox" not in d.agent("pi", do="true").err
+
+
+@case
+def keys_of_its_own_are_passed_and_others_are_not(w: World):
+    d = Desk(w)
+    keys = {"ANTHROPIC_API_KEY": "one", "OPENAI_API_KEY": "two", "GEMINI_API_KEY": "three", "AWS_SECRET_ACCESS_KEY": "four"}
+    show = "echo $ANTHROPIC_API_KEY-$OPENAI_API_KEY-$GEMINI_API_KEY-$AWS_SECRET_ACCESS_KEY"
+    assert d.agent("claude", do=show, env=keys).out == "one---\n"
+    assert d.agent("codex", do=show, env=keys).out == "-two--\n"
+    assert d.agent("gemini", do=show, env=keys).out == "--three-\n"
+
+
+@case
+def its_state_is_made_and_saved_and_what_it_obeys_is_not(w: World):
+    d = Desk(w)
+    for name in NAMES:
+        made = [w.home / state for state in STATES[name]]
+        assert not any(path.exists() for path in made), made
+        planted = [w.home / path for path in OBEYED[name]]
+        do = "".join(f"echo saved >'{path}/saved'; " for path in made)
+        do += "".join(f"mkdir -p '{path.parent}'; echo planted >>'{path}'; " for path in planted)
+        do += f"echo outside >'{w.home}/outside'; echo inside >'{w.repo}/inside'; "
+        if name in OWN:
+            do += f"echo renewed >'{w.home}/{OWN[name]}.new' && mv '{w.home}/{OWN[name]}.new' '{w.home}/{OWN[name]}'; "
+        said = d.agent(name, do=do, status=None)
+        assert all((path / "saved").read_text() == "saved\n" for path in made), (name, said)
+        assert all(path.stat().st_mode & 0o77 == 0 for path in made), [oct(path.stat().st_mode) for path in made]
+        got = [path for path in planted if path.exists() and "planted" in path.read_text()]
+        assert not got and not (w.home / "outside").exists(), (name, got, said)
+        assert (w.repo / "inside").exists(), said
+        (w.repo / "inside").unlink()
+        if name in OWN:
+            assert (w.home / OWN[name]).read_text() == "renewed\n", said
+        # The same without Cordon works.
+        left_over(w, planted)
+        subprocess.run(["sh", "-c", do], check=True, env=w.env)
+        assert all("planted" in path.read_text() for path in planted), name
+        (w.home / "outside").unlink()
+
+
+def left_over(w, planted):
+    """Placeholders are gone within a second."""
+    end = time.monotonic() + 20
+    while any(path.exists() and path.stat().st_mtime < 1.2e9 for path in planted) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not any(path.exists() and path.stat().st_mtime < 1.2e9 for path in planted), planted
+
+
+@case
+def what_is_there_already_can_be_read_and_not_changed(w: World):
+    d = Desk(w)
+    for name, text in ((".claude/settings.json", "{}"), (".claude/mine.sh", "#!/bin/sh\n"), (".claude/history.jsonl", "{}"),
+                       (".claude/tool", "#!/bin/sh\n")):
+        w.write(f"home/{name}", text)
+    (w.home / ".claude/tool").chmod(0o755)
+    do = "cd ~/.claude && cat settings.json && for f in settings.json mine.sh history.jsonl tool; do (echo x >>$f) && echo $f; done; "
+    do += "mv mine.sh other; rm -f settings.json; mv ../.claude ../.moved; :"
+    said = d.agent("claude", do=do)
+    assert said.out == "{}history.jsonl\n", said
+    assert (w.home / ".claude/mine.sh").read_text() == "#!/bin/sh\n", said
+
+
+@case
+def secrets_of_others_are_closed(w: World):
+    d = Desk(w)
+    for name in (".ssh/id_x", ".codex/auth.json", ".claude/.credentials.json", ".qwen/oauth_creds.json"):
+        w.write(f"home/{name}", f"secret of {name}\n")
+    do = "cat ~/.ssh/id_x ~/.codex/auth.json ~/.claude/.credentials.json ~/.qwen/oauth_creds.json; :"
+    assert d.agent("codex", do=do).out == "secret of .codex/auth.json\n"
+    assert d.agent("claude", do=do).out == "secret of .claude/.credentials.json\n"
+    assert d.agent("pi", do=do).out == ""
+
+
+@case
+def why_and_explain_answer_for_the_profiles(w: World):
+    Desk(w)
+    for name in NAMES:
+        profile = ["-P", f":agent-{name}"]
+        for state in STATES[name]:
+            (w.home / state).mkdir(parents=True, exist_ok=True)
+            assert w.access(w.home / state / "x", *profile) == "write", (name, state)
+        (w.home / ".gemini/tmp").mkdir(parents=True, exist_ok=True)
+        for path in OBEYED[name]:
+            assert w.access(w.home / path, *profile) == "read", (name, path)
+        for other, path in OWN.items():
+            assert w.access(w.home / path, *profile) == ("write" if other == name else "deny"), (name, path)
+        assert w.access(w.repo / "x", *profile) == "write" and w.access(w.repo / ".git/hooks/x", *profile) == "read"
+        assert w.access(w.repo / ".git/objects/x", *profile) == "write" and w.access(w.home / ".ssh", *profile) == "deny"
+        assert w.decision("registry.example", *profile) == "deny"
+        assert f":agent-{name}" in w.ok("explain", *profile).out
+        shown = w.ok("profiles", f":agent-{name}").out
+        assert "# what it obeys" in shown and "# hosts" in shown, shown
+    assert w.decision("api.anthropic.com", "-P", ":agent-claude") == "allow"
+    assert w.decision("api.openai.com", "-P", ":agent-claude") == "deny"
+    assert w.decision("api.openai.com", "-P", ":agent-codex") == "allow"
+
+
+@case
+def a_profile_of_the_users_extends_it(w: World):
+    d = Desk(w)
+    w.write_config('[permissions.mine]\nextends = ":agent-codex"\n[permissions.mine.filesystem]\n'
+                   '"~/.codex/config.toml" = "write"\n"~/notes" = "write"\n[permissions.mine.network.domains]\n'
+                   '"registry.example" = "allow"\n')
+    (w.home / "notes").mkdir()
+    w.write("home/.codex/config.toml", "")
+    do = "echo x >~/.codex/config.toml; echo x >~/notes/x; echo x >~/.codex/hooks.json; :"
+    said = d.agent("-P", "mine", "codex", do=do)
+    assert (w.home / "notes/x").exists() and (w.home / ".codex/config.toml").read_text() == "x\n", said
+    assert not (w.home / ".codex/hooks.json").exists() or (w.home / ".codex/hooks.json").read_text() != "x\n", said
+    assert w.decision("registry.example", "-P", "mine") == "allow"
+    assert "can't be written" not in w.ok("run", "-P", ":agent-codex", "--", "true").err
+
+
+@case
+def options_of_run_count(w: World):
+    d = Desk(w)
+    (w.home / "more").mkdir()
+    report = w.top / "report.json"
+    do = "echo x >~/more/x; echo x >~/outside; :"
+    d.agent("--add-write", str(w.home / "more"), "--report", str(report), "pi", do=do)
+    assert (w.home / "more/x").exists() and not (w.home / "outside").exists()
+    found = json.loads(report.read_text())
+    assert found["profile"] == ":agent-pi" and found["sandboxed"], found
+    rehearsed = w.ok("agent", "--dry-run", "--json", "qwen").json
+    assert rehearsed["profile"] == ":agent-qwen", rehearsed
+    assert not (w.home / ".qwen").exists()
+
+
+@case
+def state_that_lies_elsewhere_is_refused(w: World):
+    d = Desk(w)
+    err = d.agent("codex", status=125, env={"CODEX_HOME": "/elsewhere"}).err
+    assert "CODEX_HOME" in err and "~/.codex" in err and not (w.home / ".codex").exists(), err
+    d.agent("codex", do="true", env={"CODEX_HOME": f"{w.home}/.codex"})
+    assert "OPENCODE_CONFIG_CONTENT" in d.agent("opencode", status=125, env={"OPENCODE_CONFIG_CONTENT": "{}"}).err
+
+
+@case
+def a_program_that_a_command_could_replace_is_refused(w: World):
+    d = Desk(w, agents=())
+    d.script(w.repo / "node_modules/.bin/pi", "echo ran")
+    path = {"PATH": f"{w.repo}/node_modules/.bin:{os.environ['PATH']}"}
+    assert w.cause("agent", "pi", env=path) == "agent_writable"
+    (d.bin / "pi").symlink_to(w.repo / "node_modules/.bin/pi")
+    assert w.cause("agent", "pi") == "agent_writable"
+    (d.bin / "pi").unlink()
+    d.script(d.bin / "pi", "echo ran")
+    assert d.agent("pi").out == "ran\n"
+
+
+@case
+def a_commit_works(w: World):
+    d = Desk(w)
+    do = "echo x >x && git add x && git -c user.name=x -c user.email=x@y commit -q -m x && git log --oneline | wc -l; "
+    do += "echo x >.git/hooks/post-commit"
+    said = d.agent("codex", do=do, status=None)
+    assert said.out.strip() == "1" and not (w.repo / ".git/hooks/post-commit").exists(), said
+    sub = w.repo / "sub"
+    sub.mkdir()
+    assert "ok" in d.agent("codex", do="git -c user.name=x -c user.email=x@y commit -q --allow-empty -m y && echo ok", cwd=sub).out
+
+
+@case
+def tmp_is_its_own(w: World):
+    if str(w.top).startswith("/tmp/agent-tmp"):
+        raise Skip("the world lies in it")
+    d = Desk(w)
+    said = d.agent("pi", do="echo x >/tmp/cordon-agent-test-$$ && ls /tmp | grep -c cordon-agent-test")
+    assert said.out == "1\n" and not [name for name in os.listdir("/tmp") if name.startswith("cordon-agent-test-")], said
+
+
+if __name__ == "__main__":
+    run_cases()
