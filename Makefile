@@ -160,6 +160,7 @@ check-agents: build
 	@tests/agents/check_mcp.py
 	@tests/agents/check_setup.py
 	@tests/agents/check_import.py
+	@tests/agents/check_inside.py
 	@tests/agents/check_shell.py
 
 ## clean           removes build/

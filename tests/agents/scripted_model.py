@@ -10,7 +10,7 @@ import http.server
 import json
 import threading
 
-SHELLS = ("bash", "run_shell_command", "execute_command", "shell")
+SHELLS = ("bash", "run_shell_command", "execute_command", "shell", "exec_command", "shell_command")
 
 
 def texts(content):
@@ -185,7 +185,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
     def step(shell, step):
         if isinstance(step, tuple):
             return step
-        arguments = step if isinstance(step, dict) else {"command": step}
+        arguments = step if isinstance(step, dict) else {"cmd" if shell == "exec_command" else "command": step}
         return shell, arguments if shell == "execute_command" else {"description": "a step", **arguments}
 
 
