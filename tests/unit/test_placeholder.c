@@ -345,7 +345,7 @@ TEST(a_mark_on_what_holds_something_counts_for_nothing)
 
 	REQUIRE(mkdir("forged", 0700) == 0 && mkdir("forged/dir", 0700) == 0);
 	scratch_put("forged/dir/x", "");
-	scratch_put("forged/file", "12");
+	scratch_put("forged/file", "123");
 	scratch_put("forged/two", "1");
 	REQUIRE(link("forged/two", "forged/names") == 0);
 	REQUIRE(utimensat(AT_FDCWD, "forged/dir", times, 0) == 0 &&
