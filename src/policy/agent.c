@@ -456,15 +456,19 @@ static void write_files(struct buf *out, const struct agent_profile *p)
 											 : "read");
 }
 
-static void write_profile(struct buf *out, const struct agent_profile *p)
+static void write_head(struct buf *out, const struct agent_profile *p)
 {
-	buf_printf(out,
-		   "[permissions.'%s%s']\n"
-		   "description = 'the whole of %s inside: work in the repository, its own "
-		   "hosts, no "
-		   "secrets'\n"
-		   "extends = ':agent'\n",
-		   prefix, p->name, p->title);
+	buf_add_text(out, "[permissions.':agent-");
+	buf_add_text(out, p->name);
+	buf_add_text(out, "']\ndescription = 'the whole of ");
+	buf_add_text(out, p->title);
+	buf_add_text(out, " inside: work in the repository, its own hosts, no secrets'\n"
+			  "extends = ':agent'\n");
+}
+
+void agent_profile_write(struct buf *out, const struct agent_profile *p)
+{
+	write_head(out, p);
 	buf_add_text(out, "environment = { include = [");
 	for (size_t i = 0; p->keys[i]; i++)
 		buf_printf(out, "%s'%s'", i > 0 ? ", " : "", p->keys[i]);
@@ -487,5 +491,5 @@ void agent_profiles_write(struct buf *out)
 			  "filesystem = { ':secrets' = { '.' = 'deny' } }\n"
 			  "network = { enabled = true, domains = {} }\n");
 	for (size_t i = 0; i < agent_profile_count; i++)
-		write_profile(out, &agent_profiles[i]);
+		write_head(out, &agent_profiles[i]);
 }

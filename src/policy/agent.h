@@ -71,5 +71,7 @@ const struct agent_profile *agent_profile_of(struct str profile);
 /* What the key of an entry names ("~/.codex/config.toml") of any agent; NULL. */
 const struct agent_file *agent_file_find(struct str key);
 
-/* The profiles, as TOML in normal form. */
+/* The profiles, as TOML in normal form; of those of the agents their names, description and parent alone. */
 void agent_profiles_write(struct buf *out);
+/* One of them as a whole. */
+void agent_profile_write(struct buf *out, const struct agent_profile *p);

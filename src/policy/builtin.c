@@ -33,15 +33,37 @@ static const char text[] =
 
 enum { TEXT_MAX_BYTES = 64 << 10 };
 
+static struct toml *parse(struct arena *a, const struct buf *all, struct err *e)
+{
+	struct str kept;
+
+	/* What is parsed refers to the text. */
+	if (buf_check(all, e) < 0 || arena_copy(a, buf_str(all), &kept, e) < 0)
+		return NULL;
+	return toml_parse(a, "built-in", kept, e);
+}
+
 struct toml *builtin_parse(struct arena *a, struct err *e)
 {
 	scoped_buf all = BUF_INIT(TEXT_MAX_BYTES);
-	struct str kept;
 
 	buf_add(&all, (struct str){ text, sizeof(text) - 1 });
 	agent_profiles_write(&all);
-	/* What is parsed refers to the text. */
-	if (buf_check(&all, e) < 0 || arena_copy(a, buf_str(&all), &kept, e) < 0)
-		return NULL;
-	return toml_parse(a, "built-in", kept, e);
+	return parse(a, &all, e);
+}
+
+int builtin_complete(struct arena *a, struct str name, struct toml *profile, struct err *e)
+{
+	const struct agent_profile *agent = agent_profile_of(name);
+	scoped_buf all = BUF_INIT(TEXT_MAX_BYTES);
+	const struct toml *top;
+
+	if (!agent)
+		return 0;
+	agent_profile_write(&all, agent);
+	top = parse(a, &all, e);
+	if (!top)
+		return err_result(e);
+	*profile = toml_find(top, "permissions")->table.items[0].value;
+	return 0;
 }

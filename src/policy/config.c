@@ -141,8 +141,9 @@ int config_resolve(struct arena *a, const struct config *c, struct str name, str
 	for (size_t i = chain.count; i-- > 0 && r == 0;) {
 		struct toml table = chain.items[i]->value;
 
-		if (i > 0)
-			r = take_inheritance(a, &chain.items[i]->value, &table, e);
+		r = builtin_complete(a, chain.items[i]->name, &table, e);
+		if (r == 0 && i > 0)
+			r = take_inheritance(a, &table, &table, e);
 		if (r == 0)
 			r = tree_merge(a, &result, &table, e);
 	}

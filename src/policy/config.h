@@ -28,8 +28,13 @@ struct profile_doc {
 extern const char project_where[];	 /* "the project file" */
 extern const char builtin_full_access[]; /* ":danger-full-access" */
 
-/* The built-in layer, parsed and in normal form. */
+/*
+ * The built-in layer, parsed and in normal form. The profiles of agents are empty but for what they extend: every run
+ * parses this, and few need them. builtin_complete() fills in the one called `name`.
+ */
 struct toml *builtin_parse(struct arena *a, struct err *e) MUST_CHECK NONNULL;
+int builtin_complete(struct arena *a, struct str name, struct toml *profile, struct err *e)
+	MUST_CHECK NONNULL;
 
 /* Reads a text as TOML, CONFIG_MAX_BYTES of it at most. */
 struct toml *layer_parse(struct arena *a, const struct source *source, struct err *e)

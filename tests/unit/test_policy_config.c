@@ -361,7 +361,7 @@ TEST(too_little_memory_is_always_an_error)
 		"environment = { exclude = ['a*'], set = { b = 'c' } }\nworkspace_roots.d = true\n";
 	size_t refused = 0;
 
-	for (size_t limit = 0; limit < 512 << 10; limit += 64) {
+	for (size_t limit = 0; limit < 64 << 10; limit += 16) {
 		scoped_arena a = ARENA_INIT(limit);
 		struct config_inputs in = { .user = text_source("config.toml", user),
 					    .requirements =
@@ -384,24 +384,53 @@ TEST(too_little_memory_is_always_an_error)
 		CHECK_INT(e.code, ERR_LIMIT);
 	}
 	CHECK(refused > 100);
-	CHECK(refused < 8192);
+	CHECK(refused < 4096);
+}
+
+static void check_built_in(struct arena *a, struct toml *top)
+{
+	scoped_buf as_written = BUF_INIT(1 << 20);
+	scoped_buf checked = BUF_INIT(1 << 20);
+	warning_list warnings = { .items = NULL };
+	struct err e = ERR_INIT;
+
+	REQUIRE(top != NULL);
+	toml_print(&as_written, top);
+	CHECK_INT(layer_check(a, top, IN_BUILTIN, &warnings, &e), 0);
+	toml_print(&checked, top);
+	CHECK_INT(warnings.count, 0);
+	CHECK(as_written.len > 100);
+	CHECK_STR(checked.p, as_written.p);
 }
 
 /* It is not checked when it is read, so it is here. */
 TEST(the_built_in_layer_is_right_and_in_normal_form)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	scoped_buf as_written = BUF_INIT(1 << 20);
-	scoped_buf checked = BUF_INIT(1 << 20);
-	warning_list warnings = { .items = NULL };
 	struct err e = ERR_INIT;
-	struct toml *top = builtin_parse(&a, &e);
 
-	REQUIRE(top != NULL);
-	toml_print(&as_written, top);
-	CHECK_INT(layer_check(&a, top, IN_BUILTIN, &warnings, &e), 0);
-	toml_print(&checked, top);
-	CHECK_INT(warnings.count, 0);
-	CHECK(as_written.len > 100);
-	CHECK_STR(checked.p, as_written.p);
+	check_built_in(&a, builtin_parse(&a, &e));
+	for (size_t i = 0; i < agent_profile_count; i++) {
+		scoped_buf text = BUF_INIT(1 << 20);
+
+		agent_profile_write(&text, &agent_profiles[i]);
+		REQUIRE(buf_check(&text, &e) == 0);
+		check_built_in(&a, toml_parse(&a, "built-in", buf_str(&text), &e));
+	}
+}
+
+/* Of an agent's profile the layer has the name alone. */
+TEST(a_profile_of_an_agent_is_whole_where_it_is_used)
+{
+	struct texts t = { .user = "[permissions.a]\nextends = ':agent-codex'" };
+	scoped_outcome o = compile_texts(&t);
+	struct toml table;
+
+	REQUIRE(o.config);
+	REQUIRE(config_resolve(&o.a, o.config, STR(":agent-codex"), &table, &o.e) == 0);
+	CHECK(toml_find(toml_find(&table, "filesystem"), "~/.codex") != NULL);
+	REQUIRE(config_resolve(&o.a, o.config, STR("a"), &table, &o.e) == 0);
+	CHECK(toml_find(toml_find(&table, "filesystem"), "~/.codex") != NULL);
+	REQUIRE(config_resolve(&o.a, o.config, STR(":workspace"), &table, &o.e) == 0);
+	CHECK(toml_find(toml_find(&table, "filesystem"), "~/.codex") == NULL);
 }
