@@ -223,7 +223,7 @@ TEST(a_placeholder_is_known_by_its_time)
 	CHECK(!look_placeholder("times/d", OS_DIR));
 	set_time("times/d", MARK_SECONDS + 1, MARK_NANOSECONDS);
 	CHECK(!look_placeholder("times/d", OS_DIR));
-	scratch_put("times/f", "..");
+	scratch_put("times/f", "...");
 	set_time("times/f", MARK_SECONDS, MARK_NANOSECONDS);
 	CHECK(!look_placeholder("times/f", OS_FILE));
 }
