@@ -81,7 +81,7 @@ complete -c cordon -n "__fish_seen_subcommand_from run sandbox agent" -l tell-de
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox agent" -l events -r -F -d 'write a JSON line for each event to FD or FILE'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox agent" -l trace -d 'print every path and decision to stderr'
 complete -c cordon -n "__fish_seen_subcommand_from why" -l read -d 'answer yes or no: may it be read?'
-complete -c cordon -n "__fish_seen_subcommand_from why request" -l write -d 'may it be written? (why: answer yes or no)'
+complete -c cordon -n "__fish_seen_subcommand_from why request" -l write -d 'ask about writing; why answers yes or no'
 complete -c cordon -n "__fish_seen_subcommand_from why" -l path -d 'treat the operand as a path'
 complete -c cordon -n "__fish_seen_subcommand_from why request" -l host -d 'treat the operand as a host'
 complete -c cordon -n "__fish_seen_subcommand_from request" -l socket -d 'treat the operand as a unix socket'

@@ -190,7 +190,7 @@ _cordon_options() {
 			'--platform[linux, macos or windows instead of this system]:name:(linux landlock macos seatbelt windows)'
 			'--host-view[answer for the host that FILE describes]:file:_files'
 			'(--write)--read[answer yes or no: may it be read?]'
-			'(--read)--write[may it be written? (why: answer yes or no)]'
+			'(--read)--write[ask about writing; why answers yes or no]'
 			'(--host)--path[treat the operand as a path]'
 			'(--path)--host[treat the operand as a host]'
 			'--json[print JSON, also for errors]'
@@ -271,7 +271,7 @@ _cordon_options() {
 		;;
 	request)
 		options=(
-			'(--read)--write[may it be written? (why: answer yes or no)]'
+			'(--read)--write[ask about writing; why answers yes or no]'
 			'(--path)--host[treat the operand as a host]'
 			'--socket[treat the operand as a unix socket]'
 			'--reason[say why, for the person who decides]:text:'

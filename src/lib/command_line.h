@@ -191,7 +191,7 @@
 	X(READ, COMMAND, ONLY(WHY), OWN_SWITCH, 0, "read", NULL, "",                               \
 	  "answer yes or no: may it be read?")                                                     \
 	X(WRITE, COMMAND, ONLY(WHY) | ONLY(REQUEST), OWN_SWITCH, 0, "write", NULL, "",             \
-	  "may it be written? (why: answer yes or no)")                                            \
+	  "ask about writing; why answers yes or no")                                              \
 	X(PATH, COMMAND, ONLY(WHY), OWN_SWITCH, 0, "path", NULL, "",                               \
 	  "treat the operand as a path")                                                           \
 	X(HOST, COMMAND, ONLY(WHY) | ONLY(REQUEST), OWN_SWITCH, 0, "host", NULL, "",               \
