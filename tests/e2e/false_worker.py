@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """For tools.py: a worker of the file tools (src/tools/worker.h) that a hostile file has taken over. To each call it
-gives the answers that the file $FALSE_ANSWERS holds: (kind, body, number of the call or None, file to pass or None)."""
+gives the answers that the file $FALSE_ANSWERS holds: (kind, body, number of the call or None, file or files to pass, or None)."""
 
 import ast
 import os
@@ -26,9 +26,10 @@ def give(number, answer):
     kind, body, other, passed = answer
     data = struct.pack("<IBI", len(body), kind, number if other is None else other) + body
     if passed:
-        fd = os.open(passed, os.O_RDONLY | os.O_NONBLOCK)
-        socket.send_fds(line, [data[:1]], [fd])
-        os.close(fd)
+        fds = [os.open(path, os.O_RDONLY | os.O_NONBLOCK) for path in ([passed] if isinstance(passed, str) else passed)]
+        socket.send_fds(line, [data[:1]], fds)
+        for fd in fds:
+            os.close(fd)
         data = data[1:]
     line.sendall(data)
 

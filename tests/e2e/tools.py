@@ -838,7 +838,7 @@ def a_worker_that_was_taken_over_gives_nothing_but_one_answer(w):
         t.refused("write_file", "violation", path="f", content="x")  # the control
         assert [json.loads(line)["decision"] for line in log.read_text().splitlines() if "decision" in line] == ["allow"]
         # Descriptors: only a file, and only of the kind that was asked for; none is kept.
-        for passed in "/dev/null", str(w.home / "fifo"), str(w.home), None:
+        for passed in "/dev/null", "/proc/self/status", str(w.home / "fifo"), str(w.home), None:
             answer(result(b"{}", passed=passed))
             assert t.opened("read", "f") == "system_call", passed
         answer(result(b"{}", passed=str(w.home / "file")))
@@ -848,6 +848,9 @@ def a_worker_that_was_taken_over_gives_nothing_but_one_answer(w):
         for _ in range(20):
             answer(result(b"{}", number=1, passed=str(w.home / "file")), result(b"{}\n", passed=str(w.home / "file")))
             t.ok("read_file", path="f")
+        for count in (2, 3) * 10:
+            answer(result(b"{}\n", passed=[str(w.home / "file")] * count))
+            t.refused("read_file", "conflict", path="f")
         assert len(list(fds.iterdir())) <= before + 1
         # An answer longer than any may be ends it; what is asked next goes to a new one.
         answer((RESULT, bytes(11 << 20), None, None))

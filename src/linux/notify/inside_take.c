@@ -27,25 +27,9 @@
 #include "linux/notify/connector.h"
 #include "linux/notify/inside_client.h"
 #include "os/fd.h"
+#include "os/kernel_file.h"
 
 enum { MEMORY_DEVICES = 1, STREAMS = 3 };
-
-/* Kernel file systems whose files act on whoever reads or writes them, or are no files. */
-static bool is_of_kernel(int fd)
-{
-	static const long kinds[] = { PROC_SUPER_MAGIC,	   SYSFS_MAGIC,	  CGROUP_SUPER_MAGIC,
-				      CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,
-				      SECURITYFS_MAGIC,	   BPF_FS_MAGIC,  NSFS_MAGIC,
-				      SELINUX_MAGIC,	   0x50494446 /* pidfs */ };
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) < 0)
-		return true;
-	for (size_t i = 0; i < COUNT_OF(kinds); i++)
-		if ((long)fs.f_type == kinds[i])
-			return true;
-	return false;
-}
 
 static bool is_pipe(int fd)
 {
@@ -117,7 +101,7 @@ static const char *check_stream(int fd, const struct stat *st)
 							      : "a standard stream is a device";
 	if (!S_ISREG(st->st_mode) && !S_ISFIFO(st->st_mode))
 		return "a standard stream is neither a file, a pipe, a terminal nor a socket";
-	return is_of_kernel(fd) ? "a standard stream is a file of the kernel" : NULL;
+	return os_is_of_kernel(fd) ? "a standard stream is a file of the kernel" : NULL;
 }
 
 /* Its path in `text`, of which `*used` bytes are used. */

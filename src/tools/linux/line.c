@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "os/fd.h"
+#include "os/kernel_file.h"
 #include "tools/box.h"
 #include "tools/worker.h"
 
@@ -269,7 +270,7 @@ static bool is_file(int fd, bool writes)
 
 	return flags >= 0 && !(flags & O_PATH) &&
 	       (flags & O_ACCMODE) == (writes ? O_RDWR : O_RDONLY) && fstat(fd, &st) == 0 &&
-	       S_ISREG(st.st_mode);
+	       S_ISREG(st.st_mode) && !os_is_of_kernel(fd);
 }
 
 /* False: there should be a descriptor, and there is none. */
@@ -362,7 +363,10 @@ static bool take_next(struct line *line, struct err *e)
 	return true;
 }
 
-/* As recv(); a descriptor that comes along is kept for the message that it belongs to. */
+/*
+ * As recv(); a descriptor that comes along is kept for the message that it belongs to. There is room for one. SECURITY:
+ * CMSG_SPACE() would be room for two, and the kernel would install both.
+ */
 static ssize_t receive(struct line *line, char *block, size_t size)
 {
 	union {
@@ -373,7 +377,7 @@ static ssize_t receive(struct line *line, char *block, size_t size)
 	struct msghdr message = { .msg_iov = &part,
 				  .msg_iovlen = 1,
 				  .msg_control = &control,
-				  .msg_controllen = sizeof(control.room) };
+				  .msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t n = recvmsg(line->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *found = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
 
@@ -381,6 +385,10 @@ static ssize_t receive(struct line *line, char *block, size_t size)
 	    found->cmsg_len == CMSG_LEN(sizeof(int))) {
 		fd_close(&line->passed);
 		memcpy(&line->passed, CMSG_DATA(found), sizeof(int));
+	}
+	if (n >= 0 && (message.msg_flags & MSG_CTRUNC)) {
+		errno = EPROTO;
+		n = -1;
 	}
 	return n;
 }
@@ -401,7 +409,8 @@ static int socket_is_ready(void *user, uint32_t events, struct err *e)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
-		lose(line, "it has closed its socket");
+		lose(line, n < 0 && errno == EPROTO ? "it passes more than one descriptor"
+						    : "it has closed its socket");
 		return 0;
 	}
 	buf_add(&line->in, (struct str){ block, (size_t)n });
