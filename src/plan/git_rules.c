@@ -385,8 +385,17 @@ static int cap_parts(struct git_scan *s, const struct git_found *found, struct e
 	/* Of a nested repository the report names a git directory that appears on a shelf. */
 	if (r < 0 || found->dir.is_nested)
 		return r;
-	cap.is_shelf = true;
 	cap.lift_offset = lift - 1;
+	/*
+	 * SECURITY: remotes of old, which git obeys where the configuration has none of that name: a push would run
+	 * the hooks of the repository that one names.
+	 */
+	r = cap_part(s, found, STR("remotes"), &cap, e);
+	if (r == 0)
+		r = cap_part(s, found, STR("branches"), &cap, e);
+	if (r < 0)
+		return r;
+	cap.is_shelf = true;
 	before = s->b->plan->rules.count;
 	r = cap_part(s, found, STR("modules"), &cap, e);
 	/* A linked worktree has no worktrees/ of its own. */

@@ -402,6 +402,14 @@ def git_commit_mode_works_and_keeps_what_git_runs(arena):
     check(git("{work}", "log", "--format=%s").split() == ["three", "two", "one"], "not committed")
     check(git("{work}", "status", "--porcelain").split() == ["??", "file"], "git status is not clean")
     try_carved(box, "{work}/.git", "COMMIT_EDITMSG2")
+    # Remotes of old: a push to one that the command has made would run its hooks.
+    shutil.rmtree(box.path("{work}/.git/branches"), ignore_errors=True)
+    for name in ("remotes", "branches"):
+        got = box.run(f"mkdir {{work}}/.git/{name}", f"create {{work}}/.git/{name}/origin")
+        check(set(got) <= REFUSED | {"ENOENT", "EEXIST"}, f"{name}: {got}")
+        os.makedirs(box.path(f"{{work}}/.git/{name}"))
+        got = box.run(f"create {{work}}/.git/{name}/origin", f"rename {{work}}/.git/{name} {{work}}/.git/x")
+        check(set(got) <= REFUSED, f"{name}, which is there: {got}")
     got = box.run("rename {work}/.git {work}/old", "symlink-over x {work}/.git")
     check(set(got) <= REFUSED, f"{got}")
     check(box.path("{work}/.git/config").read_bytes() == before, "config was changed")
@@ -410,8 +418,9 @@ def git_commit_mode_works_and_keeps_what_git_runs(arena):
     equal = arena.box()
     Git(equal).init("{work}")
     got = equal.bare("write {work}/.git/config", "create {work}/.git/commondir",
-                     "create {work}/.git/hooks/post-commit")
-    check(got == ["OK"] * 3, f"the control shows nothing: {got}")
+                     "create {work}/.git/hooks/post-commit", "mkdir {work}/.git/remotes",
+                     "create {work}/.git/remotes/origin")
+    check(got == ["OK"] * 5, f"the control shows nothing: {got}")
 
 
 @case
