@@ -170,6 +170,8 @@ void show_warnings(const struct args *args, struct cordon_load_options *load);
 /* The standard input, at most `room` bytes of it; NULL: the user was told. */
 const char *read_input(size_t room, size_t *length);
 
+bool is_regular_file(const char *path);
+
 /* One line on stderr. Control characters in `text` are the caller's to escape. */
 void print_error(const char *text);
 void print_warning(void *unused, const char *text);

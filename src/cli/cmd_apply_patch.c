@@ -53,6 +53,11 @@ int cmd_apply_patch(const struct args *args)
 	const char *text;
 	size_t length;
 
+	if (args->operand && is_regular_file(args->operand)) {
+		(void)fprintf(stderr, "'%s' is a file: cordon apply-patch <%s\n", args->operand,
+			      args->operand);
+		return EXIT_USAGE;
+	}
 	if (args->operand)
 		return apply(args, args->operand, strlen(args->operand));
 	text = read_input(PATCH_ROOM, &length);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -100,6 +101,13 @@ const char *read_input(size_t room, size_t *length)
 	}
 	perror("cordon: can't read the standard input");
 	return NULL;
+}
+
+bool is_regular_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 void print_error(const char *text)

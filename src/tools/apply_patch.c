@@ -5,11 +5,15 @@
  * exactly that path is opened.
  */
 #include "base/path.h"
+#include "base/shell.h"
 #include "lib/lib.h"
 #include "os/os.h"
+#include "plan/suggest.h"
 #include "report/report.h"
 #include "session/session.h"
 #include "tools/patch.h"
+
+enum { WAY_MAX_BYTES = 16 << 10 };
 
 static const struct json no_arguments = { .type = JSON_OBJECT };
 
@@ -89,8 +93,32 @@ static void add_lines(struct str lines, struct err *e)
 		err_add_line(e, "%.*s", STR_ARG(line));
 }
 
+/* As for what a run was refused. What an entry or a guard forbids, no option is named for. */
+static void add_way(const struct call *call, const cordon_policy *policy, struct err *e)
+{
+	const struct refusal *refusal = &call->refusal;
+	const struct attempt_needs needs = { .subject = refusal->path,
+					     .opens = refusal->opens,
+					     .access = refusal->wanted };
+	struct err ignored = ERR_INIT; /* then there is no suggestion */
+	scoped_buf word = BUF_INIT(WAY_MAX_BYTES);
+	struct option_change change;
+
+	if (!policy || !refusal->path.len ||
+	    plan_suggest_option(call->a, &policy->plan_inputs, policy->plan, &needs, &change,
+				&ignored) < 0 ||
+	    !change.option ||
+	    (!refusal->grant_path.len && strcmp(change.option, "--unprotect") != 0))
+		return;
+	shell_add_word(&word, change.value);
+	if (word.failed == ERR_OK)
+		err_add_line(e, "to allow it, add: %s %.*s", change.option,
+			     STR_ARG(buf_str(&word)));
+}
+
 static int give_refusal(const struct call *call, const struct patch_request *request,
-			const struct patch_outcome *outcome, struct err *e)
+			const struct patch_outcome *outcome, const cordon_policy *policy,
+			struct err *e)
 {
 	const struct refusal *refusal = &call->refusal;
 
@@ -101,8 +129,7 @@ static int give_refusal(const struct call *call, const struct patch_request *req
 		add_lines(outcome->missing_lines, e);
 	else if (outcome->place.len)
 		err_add_line(e, "this is %.*s", STR_ARG(outcome->place));
-	if (refusal->grant_path.len)
-		err_add_line(e, "to allow it, add: --add-write %.*s", STR_ARG(refusal->grant_path));
+	add_way(call, policy, e);
 	add_done(outcome, e);
 	if (request->is_atomic && outcome->was_undone)
 		err_add_line(e, "what was changed before it is as it was");
@@ -153,8 +180,9 @@ static cordon_report *make_report(struct call *call, const struct patch_request 
 	return NULL;
 }
 
-static int apply(const struct scope *scope, const struct patch_request *request,
-		 cordon_report **out, struct err *e)
+/* `policy` NULL: inside a sandbox. */
+static int apply(const struct scope *scope, const cordon_policy *policy,
+		 const struct patch_request *request, cordon_report **out, struct err *e)
 {
 	scoped_arena a = ARENA_INIT(CALL_MAX_BYTES);
 	struct patch_outcome outcome;
@@ -164,7 +192,7 @@ static int apply(const struct scope *scope, const struct patch_request *request,
 	call_init(&call, &a, scope, &no_arguments);
 	r = patch_files(&call, request, &outcome, e);
 	if (r < 0 && call.refusal.is_set)
-		r = give_refusal(&call, request, &outcome, e);
+		r = give_refusal(&call, request, &outcome, policy, e);
 	else if (r < 0)
 		add_done(&outcome, e);
 	if (r == 0) {
@@ -192,14 +220,14 @@ static int apply_under_policy(const struct cordon_load_options *load,
 	if (session_is_inside()) {
 		if (scope_inside(&a, &options, &scope, e) < 0)
 			return err_result(e);
-		return apply(&scope, request, out, e);
+		return apply(&scope, NULL, request, out, e);
 	}
 	policy = load_new(&options, NULL, e);
 	if (!policy)
 		return err_result(e);
 	r = scope_of_policy(&a, policy, &scope, e);
 	if (r == 0)
-		r = apply(&scope, request, out, e);
+		r = apply(&scope, policy, request, out, e);
 	cordon_policy_free(policy);
 	return r;
 }

@@ -61,8 +61,8 @@ static void add_refusal(struct call *call)
 		json_key(w, "grant");
 		json_add_str(w, r->grant_path);
 		if (r->grant_path.len)
-			call_add_need(w, access_name(r->grant_access), call->tool ? call->tool : "",
-				      r->grant_path);
+			call_add_need(w, access_name(r->wanted), call->tool ? call->tool : "",
+				      r->path);
 	}
 	json_end_object(w);
 }
@@ -167,11 +167,12 @@ int call_violates(struct call *call, struct str path, enum access wanted, struct
 			  shown.p ? shown.p : "", wanted == ACCESS_WRITE ? "written" : "read",
 			  (int)v.rule.len, v.rule.p);
 	call->refusal.rule = v.rule;
-	if (!v.is_fixed) {
-		if (arena_copy(call->a, path, &call->refusal.grant_path, e) < 0)
-			return err_result(e);
-		call->refusal.grant_access = wanted;
-	}
+	call->refusal.wanted = wanted;
+	if (arena_copy(call->a, path, &call->refusal.path, e) < 0)
+		return err_result(e);
+	call->refusal.opens = call->refusal.path;
+	if (!v.is_fixed)
+		call->refusal.grant_path = call->refusal.path;
 	return CALL_REFUSED;
 }
 

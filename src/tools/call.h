@@ -32,7 +32,9 @@ struct refusal {
 	struct str rule;    /* of a violation; "" */
 	/* What would allow it; "": nothing, or it is no violation of P7. */
 	struct str grant_path;
-	enum access grant_access;
+	/* Of a violation: where it is, and what is there of it: the path, or a directory above. */
+	struct str path, opens;
+	enum access wanted;
 	bool keeps_members; /* what was added to `json` stays: an answer in part */
 };
 

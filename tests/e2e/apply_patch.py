@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -161,6 +162,39 @@ def the_policy_decides_outside_and_the_kernel_inside(w: World):
         assert done.status == 1 and "Failed to read file to update key: the policy" in done.err, done
     missing = apply(w, patch_of(update("key/below", "a", "b")), mode=())
     assert missing.status == 1 and "the policy" in missing.err, missing
+
+
+@case
+def what_would_allow_it_is_an_option_that_does(w: World):
+    other = w.top / "other dir"
+    other.mkdir()
+    w.write("other dir/old", "a\n")
+    w.write_config("default_permissions = 'p'\n[permissions.p.filesystem]\n':root' = 'read'\n':workspace_roots' = 'write'\n"
+                   f"'{w.top}/never' = 'deny'\n")
+    (w.repo / ".vscode").mkdir()
+    (w.top / "never").mkdir()
+    for hunk, option, value in ((add(str(other / "z"), "x"), "--add-write", str(other)),
+                                (add(str(other / "new/er/z"), "x"), "--add-write", str(other)),
+                                (update(str(other / "old"), "a", "b"), "--add-write", str(other / "old")),
+                                (add(".vscode/x", "x"), "--unprotect", ".vscode")):
+        refused = apply(w, patch_of(hunk), mode=())
+        line = next(line for line in refused.err.splitlines() if "to allow it, add: " in line)
+        words = shlex.split(line.split("add: ")[1])
+        assert refused.status == 1 and words == [option, value], (hunk, refused)
+        done = apply(w, patch_of(hunk), *words, mode=())
+        assert done.status == 0 and done.err == "", (hunk, done)
+    for hunk in (add(str(w.top / "never/x"), "x"), add(".git/config", "x"), add("/x-of-the-root", "x")):
+        refused = apply(w, patch_of(hunk), mode=())
+        assert refused.status == 1 and "add:" not in refused.err, (hunk, refused)
+
+
+@case
+def a_file_as_the_operand_is_told_to_be_the_input(w: World):
+    path = w.write("repo/p1", patch_of(add("a", "x")))
+    done = start(w, [PROGRAM, "apply-patch", *WORK, "p1"])
+    assert done.status == 2 and done.err == "'p1' is a file: cordon apply-patch <p1\n", done
+    assert done.out == "" and not (w.repo / "a").exists(), done
+    assert apply(w, path.read_text()).status == 0 and (w.repo / "a").read_text() == "x\n"
 
 
 @case

@@ -412,6 +412,32 @@ int open_guards(struct call *call, struct str path, struct str *why, struct err 
 	return is_ignored;
 }
 
+/*
+ * No grant is for what is missing (P11), so the directory that it would be made in is named.
+ * SECURITY: only where the policy lets it be seen that the path is missing; and never a home or "/".
+ */
+static int violates(struct call *call, struct str path, enum access wanted, struct err *e)
+{
+	const struct scope *scope = call->scope;
+	struct refusal *refusal = &call->refusal;
+	int r = call_violates(call, path, wanted, e);
+
+	while (r == CALL_REFUSED && scope_access(scope, refusal->opens) >= ACCESS_READ) {
+		int fd = open_exactly(AT_FDCWD, refusal->opens.p, (uint64_t)WALK_FLAGS);
+
+		if (fd >= 0)
+			(void)close(fd);
+		if (fd != -ENOENT && fd != -ENOTDIR)
+			break;
+		if (arena_copy(call->a, path_parent(refusal->opens), &refusal->opens, e) < 0)
+			return err_result(e);
+	}
+	if (r == CALL_REFUSED && refusal->grant_path.len && refusal->opens.len > 1 &&
+	    !(scope->home.len && path_is_under(scope->home, refusal->opens)))
+		refusal->grant_path = refusal->opens;
+	return r;
+}
+
 /* SECURITY: what is not allowed is a violation before anything else is said of it. */
 static int judge(struct call *call, struct opened *o, enum open_purpose purpose, struct err *e)
 {
@@ -421,7 +447,7 @@ static int judge(struct call *call, struct opened *o, enum open_purpose purpose,
 
 	o->access = scope_access(call->scope, o->path);
 	if (o->access < wanted)
-		return call_violates(call, o->path, wanted, e);
+		return violates(call, o->path, wanted, e);
 	if (purpose != OPEN_EDIT)
 		return 0;
 	r = open_guards(call, o->path, &why, e);
@@ -649,7 +675,7 @@ static int make_one(struct call *call, struct str path, int above, const char *n
 	int fd;
 
 	if (scope_access(call->scope, path) < ACCESS_WRITE)
-		return call_violates(call, path, ACCESS_WRITE, e);
+		return violates(call, path, ACCESS_WRITE, e);
 	if (mkdirat(above, name, 0777) < 0 && errno != EEXIST)
 		return refuse_errno(call, path, errno);
 	fd = open_exactly(above, name, (uint64_t)WALK_FLAGS | O_DIRECTORY);
