@@ -124,7 +124,8 @@ static struct question *question_new(struct mcp_call *call, const struct cordon_
 	if (count == MCP_MAX_QUESTIONS)
 		return NULL;
 	q = ARENA_NEW(&call->arena, struct question, &e);
-	if (!q || elicit_make(&call->arena, ask, &q->elicit, &e) < 0)
+	if (!q ||
+	    elicit_make(&call->arena, ask, call->tool->access == TOOL_EXECUTES, &q->elicit, &e) < 0)
 		return NULL;
 	q->id = ask->id;
 	*last = q;

@@ -92,16 +92,17 @@ static int copy_grant(struct arena *a, const struct cordon_grant *in, struct cor
 /* How long, as a value and in words; from the shortest on. */
 static const struct duration {
 	uint64_t scope;
-	const char *name, *words;
+	const char *name, *words, *tool_words;
 } durations[] = {
-	{ CORDON_SCOPE_ONCE, "once", "this one call" },
-	{ CORDON_SCOPE_RUN, "run", "until this command ends" },
-	{ CORDON_SCOPE_SESSION, "session", "every call of this session, until revoked" },
+	{ CORDON_SCOPE_ONCE, "once", "this one call", "this one call" },
+	{ CORDON_SCOPE_RUN, "run", "until this command ends", "until this server ends" },
+	{ CORDON_SCOPE_SESSION, "session", "every call of this session, until revoked",
+	  "every call of this session, until revoked" },
 };
 
 /* The values of the narrowest offer are plain; others say what they are about. */
 static int add_choice(struct arena *a, const struct cordon_grant *offer, bool is_narrowest,
-		      const struct duration *d, struct elicit *q, struct err *e)
+		      bool of_command, const struct duration *d, struct elicit *q, struct err *e)
 {
 	scoped_buf value = BUF_INIT(MESSAGE_BYTES);
 	scoped_buf title = BUF_INIT(MESSAGE_BYTES);
@@ -116,7 +117,7 @@ static int add_choice(struct arena *a, const struct cordon_grant *offer, bool is
 	}
 	buf_printf(&title, "Allow to %s '", verb(offer->kind));
 	add_shown(&title, subject, SHOWN_SUBJECT);
-	buf_printf(&title, "'%s: %s", below, d->words);
+	buf_printf(&title, "'%s: %s", below, of_command ? d->words : d->tool_words);
 	if (buf_check(&value, e) < 0 || buf_check(&title, e) < 0)
 		return err_result(e);
 	if (has_value(q, buf_str(&value)))
@@ -130,8 +131,8 @@ static int add_choice(struct arena *a, const struct cordon_grant *offer, bool is
 	return 0;
 }
 
-static int add_choices(struct arena *a, const struct cordon_ask_request *ask, struct elicit *q,
-		       struct err *e)
+static int add_choices(struct arena *a, const struct cordon_ask_request *ask, bool of_command,
+		       struct elicit *q, struct err *e)
 {
 	q->choices[0] = (struct elicit_choice){ .value = STR("deny"), .title = STR("Deny") };
 	q->choice_count = 1;
@@ -140,22 +141,23 @@ static int add_choices(struct arena *a, const struct cordon_ask_request *ask, st
 			if (!(ask->offers[i].scopes & durations[d].scope) ||
 			    q->choice_count == ELICIT_MAX_CHOICES)
 				continue;
-			if (add_choice(a, &ask->offers[i], i == 0, &durations[d], q, e) < 0)
+			if (add_choice(a, &ask->offers[i], i == 0, of_command, &durations[d], q,
+				       e) < 0)
 				return err_result(e);
 		}
 	}
 	return 0;
 }
 
-int elicit_make(struct arena *a, const struct cordon_ask_request *ask, struct elicit *out,
-		struct err *e)
+int elicit_make(struct arena *a, const struct cordon_ask_request *ask, bool of_command,
+		struct elicit *out, struct err *e)
 {
 	scoped_buf text = BUF_INIT(MESSAGE_BYTES);
 	struct elicit q = { .choice_count = 0 };
 
 	add_message(&text, ask);
 	if (buf_check(&text, e) < 0 || arena_copy(a, buf_str(&text), &q.message, e) < 0 ||
-	    add_choices(a, ask, &q, e) < 0)
+	    add_choices(a, ask, of_command, &q, e) < 0)
 		return err_result(e);
 	*out = q;
 	return 0;

@@ -28,9 +28,12 @@ struct elicit {
 	size_t choice_count;
 };
 
-/* Copies what it needs. ERR_NOMEM, ERR_LIMIT. */
-int elicit_make(struct arena *a, const struct cordon_ask_request *ask, struct elicit *out,
-		struct err *e) MUST_CHECK NONNULL;
+/*
+ * Copies what it needs. `of_command`: a command asks, and "run" ends with it; a grant to a file tool
+ * lasts as long as the server. ERR_NOMEM, ERR_LIMIT.
+ */
+int elicit_make(struct arena *a, const struct cordon_ask_request *ask, bool of_command,
+		struct elicit *out, struct err *e) MUST_CHECK NONNULL;
 
 /* The params of elicitation/create, an object; `has_mode` where the revision knows modes. */
 void elicit_print(const struct elicit *q, bool has_mode, struct json_writer *w) NONNULL;

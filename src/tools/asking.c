@@ -379,7 +379,9 @@ void asking_relay(struct toolbox_call *call, const struct cordon_ask_request *re
 	struct cordon_ask_request own = *request;
 
 	for (uint64_t i = 0; i < request->offer_count; i++) {
-		if (!is_granted(call->box, &request->offers[i]))
+		/* A file that is missing can be had once only; its directory as long as the run. */
+		if (!(request->offers[i].scopes & CORDON_SCOPE_RUN) ||
+		    !is_granted(call->box, &request->offers[i]))
 			continue;
 		answer->decision = CORDON_DECISION_ALLOW;
 		answer->scope = "run";

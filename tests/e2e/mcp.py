@@ -451,7 +451,12 @@ def a_client_that_can_not_be_asked_gets_what_would_allow_it(w: World):
         with Client(w, *WORK) as c:
             c.initialize()
             error = error_of(c.call("write_file", path=str(out / "x"), content="x"))
-            assert error["kind"] == "violation" and str(out) in error["grant"], error
+            assert error["kind"] == "violation" and error["grant"] == str(out), error
+            deeper = error_of(c.call("write_file", path=str(out / "new/er/x"), content="x"))
+            assert deeper["grant"] == str(out), deeper
+            (out / "there").write_text("x")
+            there = error_of(c.call("write_file", path=str(out / "there"), content="y"))
+            assert there["grant"] == str(out / "there"), there
             assert error["needs"] == {"type": "SandboxPermissionNeeded", "capability": "write", "call": "write_file",
                                       "path": str(out / "x")}, error
             result = c.result("tools/call", command_that_writes(out / "x"))
@@ -546,6 +551,34 @@ def a_file_tool_is_asked_about_logged_and_remembered(w: World):
         assert found["write_file"]["denials"] == 1 and found["write_file"]["elevations_asked"] == 2, found
         metrics = w.run("audit", "--metrics").out
         assert 'cordon_tool_calls_total{tool="write_file",result="hit"} 2\n' in metrics, metrics
+    finally:
+        shutil.rmtree(out)
+
+
+@case
+def a_command_makes_further_files_where_a_file_tool_was_granted_the_directory(w: World):
+    """The file alone could be had once; what was granted is the directory, for the run."""
+    out = outside(w)
+    try:
+        for scope in ("run", "session"):
+            with Client(w, *WORK, "--session", "mcp-create", answer=accept_longest_of(scope)) as c:
+                c.initialize(ELICITS)
+                content_of(c.call("write_file", path=str(out / scope), content="one\n"))
+                schema = c.asked[0]["params"]["requestedSchema"]["properties"]["decision"]
+                assert len(c.asked) == 1 and not any(each.startswith("once") for each in schema["enum"]), schema
+                named = [title for title in schema["enumNames"] if "ends" in title]
+                assert named and all(title.endswith("until this server ends") for title in named), schema
+                for name in ("d1", "d2"):
+                    found = command(c, f"touch {out}/{name}")
+                    assert found["status"] == 0 and (out / name).exists(), found
+                    (out / name).unlink()
+                assert len(c.asked) == 1, c.asked
+        # The grant of the session is loaded; without it there is a question.
+        for session, asked in (("mcp-create", 0), ("mcp-other", 1)):
+            with Client(w, *WORK, "--session", session, answer=accept("deny")) as c:
+                c.initialize(ELICITS)
+                found = command(c, f"touch {out}/d3")
+                assert (found["status"] == 0, len(c.asked)) == (not asked, asked), (found, c.asked)
     finally:
         shutil.rmtree(out)
 

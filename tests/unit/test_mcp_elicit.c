@@ -56,7 +56,7 @@ TEST(one_field_is_required_and_nothing_is_chosen_beforehand)
 	struct err e = ERR_INIT;
 	struct elicit q;
 
-	REQUIRE(elicit_make(&arena, &ask, &q, &e) == 0);
+	REQUIRE(elicit_make(&arena, &ask, true, &q, &e) == 0);
 	params = print(&q);
 	schema = json_find(params, "requestedSchema");
 	CHECK(!json_find(params, "mode"));
@@ -77,12 +77,26 @@ TEST(one_field_is_required_and_nothing_is_chosen_beforehand)
 	arena_done(&arena);
 }
 
+TEST(run_says_what_has_to_end)
+{
+	static const char *const ends[] = { "until this server ends", "until this command ends" };
+	struct err e = ERR_INIT;
+	struct elicit q;
+
+	for (size_t of_command = 0; of_command < COUNT_OF(ends); of_command++) {
+		REQUIRE(elicit_make(&arena, &ask, of_command != 0, &q, &e) == 0);
+		CHECK_STR(q.choices[2].scope, "run");
+		CHECK(str_has_suffix(q.choices[2].title, str_of(ends[of_command])));
+	}
+	arena_done(&arena);
+}
+
 TEST(what_the_command_chose_is_shown_escaped)
 {
 	struct err e = ERR_INIT;
 	struct elicit q;
 
-	REQUIRE(elicit_make(&arena, &ask, &q, &e) == 0);
+	REQUIRE(elicit_make(&arena, &ask, true, &q, &e) == 0);
 	CHECK(str_find(q.message, '\x1b') == q.message.len);
 	for (size_t i = 0; i < q.message.len; i++)
 		CHECK(q.message.p[i] != '\n' || q.message.p[i + 1] == 'T');
@@ -95,7 +109,7 @@ TEST(an_accept_with_a_choice_allows_exactly_that)
 	struct cordon_answer got;
 	struct elicit q;
 
-	REQUIRE(elicit_make(&arena, &ask, &q, &e) == 0);
+	REQUIRE(elicit_make(&arena, &ask, true, &q, &e) == 0);
 	got = answer(&q, "{\"action\":\"accept\",\"content\":{\"decision\":\"once\"}}");
 	CHECK_INT(got.decision, CORDON_DECISION_ALLOW);
 	CHECK_STR(got.scope, "once");
@@ -129,7 +143,7 @@ TEST(anything_else_denies)
 	struct err e = ERR_INIT;
 	struct elicit q;
 
-	REQUIRE(elicit_make(&arena, &ask, &q, &e) == 0);
+	REQUIRE(elicit_make(&arena, &ask, true, &q, &e) == 0);
 	for (size_t i = 0; i < COUNT_OF(denials); i++)
 		CHECK_INT(answer(&q, denials[i]).decision, CORDON_DECISION_DENY);
 	arena_done(&arena);
@@ -142,7 +156,7 @@ TEST(offers_that_can_not_be_had_are_not_offered)
 	struct elicit q;
 
 	bare.offer_count = 0;
-	REQUIRE(elicit_make(&arena, &bare, &q, &e) == 0);
+	REQUIRE(elicit_make(&arena, &bare, true, &q, &e) == 0);
 	CHECK_INT(q.choice_count, 1);
 	CHECK_INT(
 		answer(&q, "{\"action\":\"accept\",\"content\":{\"decision\":\"once\"}}").decision,
