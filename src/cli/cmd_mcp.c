@@ -20,7 +20,7 @@ const char about_mcp[] =
 	"others. What is refused, and could be allowed, is asked about in the client. It ends,\n"
 	"with all that it started, at the end of its input or at SIGTERM.\n"
 	"\n"
-	"  claude mcp add cordon -- cordon mcp --mode workspace-write\n"
+	"  claude mcp add cordon -- cordon mcp\n"
 	"\n"
 	"docs/mcp.md says how to register it with other clients.";
 
