@@ -222,6 +222,33 @@ static void ask_worker(struct toolbox_call *call)
 		deny(call, "Cordon's sandbox can't be started: %s", e.text);
 }
 
+/* What JavaScript's trim() takes away. */
+static bool is_space(uint32_t c)
+{
+	return c <= ' ' || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+	       c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000 ||
+	       c == 0xFEFF;
+}
+
+/*
+ * SECURITY: some resolve ".." in the text and some along links, and some take blanks from the end. A path that has more
+ * than one reading is not judged.
+ */
+static bool has_one_reading(struct arena *a, struct str path)
+{
+	struct err ignored = ERR_INIT;
+	struct str plain;
+	uint32_t c = 0;
+
+	/* One that is none, such as too long a name, whoever judges it refuses. */
+	if (path_plain(a, STR("/"), path, &plain, &ignored) == 0 && !str_eq(plain, path))
+		return false;
+	for (size_t at = 0; at < path.len;)
+		if (!utf8_next(path, &at, &c))
+			return false;
+	return !is_space(c) && !utf8_is_invisible(c);
+}
+
 void approve_begin(struct toolbox_call *call)
 {
 	struct str name = box_text(call->arguments, "tool_name");
@@ -234,6 +261,9 @@ void approve_begin(struct toolbox_call *call)
 		judge_command(call);
 	else if (!path_is_absolute(path_of(call)) || str_has_nul(path_of(call)))
 		deny(call, "the tool %s needs an absolute path", known->name);
+	else if (!has_one_reading(&a, path_of(call)))
+		deny(call, "the tool %s needs a path without '..', '//' and blanks at its end",
+		     known->name);
 	else if (!is_in_the_shell())
 		ask_worker(call);
 	else if (inside_lets(&a, path_of(call), known->access))
