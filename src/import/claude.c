@@ -107,14 +107,6 @@ static int add_rule_path(struct rules *r, enum rule_kind kind, struct str path,
 	return add_any_depth(r, kind, path, text, origin, e);
 }
 
-static bool is_one_of(struct str word, const char *const *words)
-{
-	for (; *words; words++)
-		if (str_is(word, *words))
-			return true;
-	return false;
-}
-
 struct tool_rule {
 	struct str text, tool, specifier;
 	bool is_bare; /* every use of the tool */
@@ -164,10 +156,32 @@ static int add_fetch_rule(struct rules *r, const struct tool_rule *t, struct err
 			      t->origin, e);
 }
 
-static int add_tool_rule(struct rules *r, struct tool_rule *t, struct err *e)
+/* The name of the tool may be a pattern, and then be about all of them. Of an allow it is none. */
+static int add_named(struct rules *r, const struct tool_rule *t, struct err *e)
 {
 	static const char *const readers[] = { "Read", "Glob", "Grep", "LS", "NotebookRead", NULL };
 	static const char *const writers[] = { "Edit", "Write", "MultiEdit", "NotebookEdit", NULL };
+	static const char *const fetchers[] = { "WebFetch", NULL };
+	bool reads = is_one_of(t->tool, readers), writes = is_one_of(t->tool, writers);
+	bool fetches = is_one_of(t->tool, fetchers);
+
+	if (t->what != RULE_IS_ALLOW && (names_one_of(r, t->tool, readers, &reads, e) < 0 ||
+					 names_one_of(r, t->tool, writers, &writes, e) < 0 ||
+					 names_one_of(r, t->tool, fetchers, &fetches, e) < 0))
+		return err_result(e);
+	if ((reads && add_file_rule(r, t, false, e) < 0) ||
+	    (writes && add_file_rule(r, t, true, e) < 0) ||
+	    (fetches && add_fetch_rule(r, t, e) < 0))
+		return err_result(e);
+	return reads || writes || fetches
+		       ? 0
+		       : rules_note(r, t->origin, e,
+				    "\"%.*s\": no rule for this tool can be said here",
+				    STR_ARG(t->text));
+}
+
+static int add_tool_rule(struct rules *r, struct tool_rule *t, struct err *e)
+{
 	size_t open = str_find(t->text, '(');
 
 	t->tool = str_first(t->text, open);
@@ -178,14 +192,7 @@ static int add_tool_rule(struct rules *r, struct tool_rule *t, struct err *e)
 		t->specifier = (struct str){ t->text.p + open + 1, t->text.len - open - 2 };
 	/* "Edit(*)" is the whole tool, too. */
 	t->is_bare = t->is_bare || str_is(t->specifier, "*") || str_is(t->specifier, "**");
-	if (is_one_of(t->tool, readers))
-		return add_file_rule(r, t, false, e);
-	if (is_one_of(t->tool, writers))
-		return add_file_rule(r, t, true, e);
-	if (str_is(t->tool, "WebFetch"))
-		return add_fetch_rule(r, t, e);
-	return rules_note(r, t->origin, e, "\"%.*s\": no rule for this tool can be said here",
-			  STR_ARG(t->text));
+	return add_named(r, t, e);
 }
 
 static int add_tool_rules(struct rules *r, const struct json *permissions,

@@ -13,14 +13,6 @@ static const char *const readers[] = { "read_file",   "read_many_files",
 				       "grep_search", "search_file_content",
 				       "*",	      NULL };
 
-static bool is_one_of(struct str word, const char *const *words)
-{
-	for (; *words; words++)
-		if (str_is(word, *words))
-			return true;
-	return false;
-}
-
 /* What the rules take away. */
 struct taken {
 	bool writing, reading;

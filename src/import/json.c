@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of JSON files whose place is to be known. */
+/* Values of JSON files whose place is to be known, and names of tools. */
+#include "base/glob.h"
 #include "import/rules.h"
 
 static const char *const type_names[] = {
@@ -40,12 +41,37 @@ int member_strings(const struct json *object, const char *file, const char *name
 	return 0;
 }
 
-static bool is_among(struct str name, const char *const *known)
+bool is_one_of(struct str word, const char *const *words)
 {
-	for (; *known; known++)
-		if (str_is(name, *known))
+	for (; *words; words++)
+		if (str_is(word, *words))
 			return true;
 	return false;
+}
+
+int names_one_of(struct rules *r, struct str pattern, const char *const *names, bool *out,
+		 struct err *e)
+{
+	const struct glob *g;
+	bool has_wildcard = false;
+
+	*out = is_one_of(pattern, names);
+	for (size_t i = 0; i < pattern.len; i++) {
+		char c = pattern.p[i];
+
+		/* In these tools the others mean themselves, which no name of a tool has. */
+		if (c == '/' || c == '[' || c == '{' || c == '\\' || c == '\0')
+			return 0;
+		has_wildcard = has_wildcard || c == '*' || c == '?';
+	}
+	if (*out || !has_wildcard)
+		return 0;
+	g = glob_parse(r->a, pattern, e);
+	if (!g)
+		return err_result(e);
+	for (; *names && !*out; names++)
+		*out = glob_match(g, str_of(*names));
+	return 0;
 }
 
 /* By its name it takes something away, which nobody here knows how to. */
@@ -67,7 +93,7 @@ int members_note(struct rules *r, const struct json *object, const char *file, c
 	for (size_t i = 0; object->type == JSON_OBJECT && i < object->object.count; i++) {
 		const struct json_member *m = &object->object.items[i];
 
-		if (is_among(m->name, known))
+		if (is_one_of(m->name, known))
 			continue;
 		if (!ignores_unknown && may_deny(m))
 			return FAIL_AT(e, ERR_POLICY, value_origin(file, &m->value),
@@ -90,7 +116,7 @@ int members_note_unrelated(struct rules *r, const struct json *object, const cha
 	for (size_t i = 0; object->type == JSON_OBJECT && i < object->object.count; i++) {
 		struct str name = object->object.items[i].name;
 
-		if (is_among(name, known))
+		if (is_one_of(name, known))
 			continue;
 		buf_add_text(&list, list.len ? ", " : "");
 		buf_add(&list, str_first(name, 60));

@@ -147,6 +147,11 @@ int members_note(struct rules *r, const struct json *object, const char *file, c
 int members_note_unrelated(struct rules *r, const struct json *object, const char *file,
 			   const char *const *known, struct err *e) MUST_CHECK NONNULL;
 
+bool is_one_of(struct str word, const char *const *words) NONNULL; /* NULL is behind the last */
+/* Whether the pattern, which may have '*' and '?', is about one of the names. No name has a '/'. */
+int names_one_of(struct rules *r, struct str pattern, const char *const *names, bool *out,
+		 struct err *e) MUST_CHECK NONNULL;
+
 /* One each. */
 int import_claude(struct rules *r, const struct import_file *files, size_t count, struct err *e)
 	MUST_CHECK NONNULL;

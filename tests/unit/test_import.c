@@ -362,6 +362,31 @@ TEST(modes_of_codex_are_profiles)
 	NO_LINE("\":workspace_roots\".\".\" = \"write\"");
 }
 
+TEST(a_pattern_of_claude_denies_each_tool_that_it_matches)
+{
+	scoped_arena a = ARENA_INIT(ROOM);
+	struct imported im;
+
+	REQUIRE(translate(&a, IMPORT_CLAUDE, project,
+			  "{\"permissions\": {\"allow\": [\"WebFetch(domain:a.example)\"], "
+			  "\"deny\": [\"*\"]}}",
+			  &im));
+	LINE("\":root\" = \"deny\"");
+	NO_LINE("\".\" = \"write\"");
+	LINE("enabled = false");
+	REQUIRE(translate(&a, IMPORT_CLAUDE, project, "{\"permissions\": {\"ask\": [\"Re*\"]}}",
+			  &im));
+	LINE("\":root\" = \"deny\"");
+	REQUIRE(translate(&a, IMPORT_CLAUDE, project,
+			  "{\"permissions\": {\"deny\": [\"*dit(./ci)\", \"mcp__*\"]}}", &im));
+	LINE("\".\" = \"write\"");
+	LINE("ci = \"read\"");
+	CHECK(has_note(&im, "\"mcp__*\": no rule"));
+	REQUIRE(translate(&a, IMPORT_CLAUDE, project,
+			  "{\"permissions\": {\"allow\": [\"Ed*(//opt/x)\"]}}", &im));
+	NO_LINE("\"/opt/x\" = \"write\"");
+}
+
 TEST(layers_of_claude_are_merged_and_managed_ones_may_be_the_only_ones)
 {
 	const struct import_file files[] = {
