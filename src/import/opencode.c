@@ -4,12 +4,12 @@
  * counts. It has no sandbox: what a command may do is what its tools may do with files.
  */
 #include "agents/json_edit.h"
-#include "base/glob.h"
 #include "import/rules.h"
 
 struct pattern_rule {
 	struct str pattern; /* "*": everything */
 	bool is_allow, is_ask;
+	bool is_void; /* another rule counts instead */
 	const struct import_file *file;
 	struct origin origin;
 };
@@ -56,32 +56,19 @@ static int add_actions(struct rules *r, const struct json *value, const struct i
 	return 0;
 }
 
-/* Whether a key of "permission" is about the tool: keys may have wildcards. */
-static int names_tool(struct rules *r, struct str key, const char *tool, bool *out, struct err *e)
-{
-	const struct glob *g;
-
-	*out = str_is(key, tool);
-	if (*out || str_find(key, '*') == key.len)
-		return 0;
-	g = glob_parse(r->a, key, e);
-	if (!g)
-		return err_result(e);
-	*out = glob_match(g, str_of(tool));
-	return 0;
-}
-
 static int find_rules(struct rules *r, const struct json *permission,
 		      const struct import_file *file, const char *tool, pattern_list *out,
 		      struct err *e)
 {
+	const char *const names[] = { tool, NULL };
+
 	if (permission->type != JSON_OBJECT)
 		return add_actions(r, permission, file, out, e);
 	for (size_t i = 0; i < permission->object.count; i++) {
 		const struct json_member *m = &permission->object.items[i];
 		bool is_meant;
 
-		if (names_tool(r, m->name, tool, &is_meant, e) < 0 ||
+		if (names_one_of(r, m->name, names, &is_meant, e) < 0 ||
 		    (is_meant && add_actions(r, &m->value, file, out, e) < 0))
 			return err_result(e);
 	}
@@ -94,26 +81,65 @@ static bool is_everything(struct str pattern)
 }
 
 /*
- * The last rule for everything; NULL: there is none. Those before it are void in its own file; in another,
- * where the order of two merged files is unclear, denies still count.
+ * The last rule for everything of each file, and of these the one that allows least: in which order two merged
+ * files count is unclear. NULL: there is none.
  */
 static const struct pattern_rule *find_default(const pattern_list *rules)
 {
-	const struct pattern_rule *found = NULL;
+	const struct pattern_rule *found = NULL, *last = NULL;
 
-	for (size_t i = 0; i < rules->count; i++)
-		if (is_everything(rules->items[i].pattern))
-			found = &rules->items[i];
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct pattern_rule *p = &rules->items[i];
+
+		if (is_everything(p->pattern))
+			last = p;
+		if (i + 1 < rules->count && rules->items[i + 1].file == p->file)
+			continue;
+		if (last && (!found || last->is_allow < found->is_allow ||
+			     (last->is_allow == found->is_allow && last->is_ask < found->is_ask)))
+			found = last;
+		last = NULL;
+	}
 	return found;
 }
 
-static bool is_void(const pattern_list *rules, size_t at)
+/*
+ * In one file a later rule for everything replaces what is before it. Of two files a deny stays whatever the other
+ * says, and an allow counts for nothing where the other does not allow everything.
+ */
+static bool is_replaced(const pattern_list *rules, const struct pattern_rule *p)
 {
-	for (size_t i = at + 1; i < rules->count; i++)
-		if (is_everything(rules->items[i].pattern) &&
-		    rules->items[i].file == rules->items[at].file)
-			return true;
-	return false;
+	bool is_replaced = false, is_alone = true;
+
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct pattern_rule *q = &rules->items[i];
+		bool is_other = q->file != p->file;
+
+		if (is_other)
+			is_alone = false;
+		if (is_everything(q->pattern) && (is_other ? p->is_allow && !q->is_allow : q > p))
+			is_replaced = true;
+	}
+	return is_replaced && (p->is_allow || is_alone);
+}
+
+/* Finds the default, and what is void. An allow that is lost to another file is noted. */
+static int settle(struct rules *r, pattern_list *rules, const struct pattern_rule **all,
+		  struct err *e)
+{
+	*all = find_default(rules);
+	for (size_t i = 0; i < rules->count; i++) {
+		struct pattern_rule *p = &rules->items[i];
+
+		p->is_void = is_everything(p->pattern) || is_replaced(rules, p);
+		if (p->is_allow && *all && !(*all)->is_allow && (*all)->file != p->file &&
+		    p->is_void &&
+		    rules_note(r, p->origin, e,
+			       "\"%.*s\" is allowed, but another file does not allow everything",
+			       STR_ARG(p->pattern)) < 0)
+			return err_result(e);
+	}
+	return 0;
 }
 
 /* "~/x", "$HOME/x", "/x", or below the project. */
@@ -148,11 +174,14 @@ static int add_exception(struct rules *r, const struct pattern_rule *p, bool ope
 	return add_pattern(r, RULE_WRITE, p, e);
 }
 
-static int add_edits(struct rules *r, const pattern_list *rules, struct err *e)
+static int add_edits(struct rules *r, pattern_list *rules, struct err *e)
 {
-	const struct pattern_rule *all = find_default(rules);
-	bool opens = !all || all->is_allow;
+	const struct pattern_rule *all;
+	bool opens;
 
+	if (settle(r, rules, &all, e) < 0)
+		return err_result(e);
+	opens = !all || all->is_allow;
 	if (all && all->is_ask &&
 	    rules_note(r, all->origin, e,
 		       "every edit asks first; here nothing is writable until it is asked for "
@@ -164,27 +193,24 @@ static int add_edits(struct rules *r, const pattern_list *rules, struct err *e)
 		return err_result(e);
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct pattern_rule *p = &rules->items[i];
-		bool is_old = is_void(rules, i);
-		int n = 0;
+		int n;
 
-		if (is_everything(p->pattern))
+		if (p->is_void)
 			continue;
-		if (p->is_allow && !is_old)
-			n = add_exception(r, p, !opens, e);
-		else if (!p->is_allow && !is_old)
-			n = add_deny(r, RULE_NO_WRITE, p, e);
+		n = p->is_allow ? add_exception(r, p, !opens, e) : add_deny(r, RULE_NO_WRITE, p, e);
 		if (n < 0)
 			return n;
 	}
 	return 0;
 }
 
-static int add_reads(struct rules *r, const pattern_list *rules, struct err *e)
+static int add_reads(struct rules *r, pattern_list *rules, struct err *e)
 {
 	static const char *const own[] = { "*.env", "*.env.*" };
-	const struct pattern_rule *all = find_default(rules);
+	const struct pattern_rule *all;
 
-	if (all && !all->is_allow && add_deny(r, RULE_NOTHING, all, e) < 0)
+	if (settle(r, rules, &all, e) < 0 ||
+	    (all && !all->is_allow && add_deny(r, RULE_NOTHING, all, e) < 0))
 		return err_result(e);
 	/* Its own defaults. "*.env.example" is open there, and a pattern can't leave it out. */
 	for (size_t i = 0; i < COUNT_OF(own); i++)
@@ -193,9 +219,9 @@ static int add_reads(struct rules *r, const pattern_list *rules, struct err *e)
 			return err_result(e);
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct pattern_rule *p = &rules->items[i];
-		int n = 0;
+		int n;
 
-		if (is_everything(p->pattern) || is_void(rules, i))
+		if (p->is_void)
 			continue;
 		n = p->is_allow ? add_exception(r, p, false, e) : add_deny(r, RULE_NOTHING, p, e);
 		if (n < 0)
@@ -204,10 +230,12 @@ static int add_reads(struct rules *r, const pattern_list *rules, struct err *e)
 	return 0;
 }
 
-static int add_outside(struct rules *r, const pattern_list *rules, bool writes, struct err *e)
+static int add_outside(struct rules *r, pattern_list *rules, bool writes, struct err *e)
 {
-	const struct pattern_rule *all = find_default(rules);
+	const struct pattern_rule *all;
 
+	if (settle(r, rules, &all, e) < 0)
+		return err_result(e);
 	if (all && !all->is_allow) {
 		r->reads_little = true;
 		r->reads_origin = all->origin;
@@ -219,9 +247,9 @@ static int add_outside(struct rules *r, const pattern_list *rules, bool writes, 
 		return err_result(e);
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct pattern_rule *p = &rules->items[i];
-		int n = 0;
+		int n;
 
-		if (is_everything(p->pattern) || is_void(rules, i))
+		if (p->is_void)
 			continue;
 		n = p->is_allow ? add_pattern(r, writes ? RULE_WRITE : RULE_READ, p, e)
 				: add_deny(r, RULE_NOTHING, p, e);
@@ -231,30 +259,46 @@ static int add_outside(struct rules *r, const pattern_list *rules, bool writes, 
 	return 0;
 }
 
-/* The older "tools": { "edit": false }. */
-static int add_tools(struct rules *r, const struct json *tools, const struct import_file *file,
-		     const char *const *names, pattern_list *out, struct err *e)
-{
-	for (; *names; names++) {
-		const struct json *value;
-		struct pattern_rule *added;
-
-		if (member_get(tools, file->name, *names, JSON_BOOL, &value, e) < 0)
-			return err_result(e);
-		if (!value || value->boolean)
-			continue;
-		added = VEC_PUSH(r->a, out, e);
-		if (!added)
-			return err_result(e);
-		*added = (struct pattern_rule){ .pattern = STR("*"), .file = file };
-		added->origin = value_origin(file->name, value);
-	}
-	return 0;
-}
-
 struct tools {
 	pattern_list edit, read, outside;
 };
+
+static int add_denied(struct rules *r, struct origin origin, const struct import_file *file,
+		      pattern_list *out, struct err *e)
+{
+	struct pattern_rule *added = VEC_PUSH(r->a, out, e);
+
+	if (!added)
+		return err_result(e);
+	*added = (struct pattern_rule){ .pattern = STR("*"), .file = file, .origin = origin };
+	return 0;
+}
+
+/* The older "tools": { "edit": false }. */
+static int add_tool(struct rules *r, const struct json_member *m, const struct import_file *file,
+		    struct tools *t, struct err *e)
+{
+	static const char *const writers[] = { "edit",	    "write",	   "patch",
+					       "multiedit", "apply_patch", NULL };
+	static const char *const readers[] = { "read", NULL };
+	struct origin origin = value_origin(file->name, &m->value);
+	bool writes, reads;
+
+	if (m->value.type != JSON_BOOL)
+		return FAIL_AT(e, ERR_POLICY, origin, "'tools.%.*s' has to be true or false",
+			       STR_ARG(m->name));
+	if (names_one_of(r, m->name, writers, &writes, e) < 0 ||
+	    names_one_of(r, m->name, readers, &reads, e) < 0)
+		return err_result(e);
+	if (m->value.boolean || (!writes && !reads))
+		return rules_note(r, origin, e, "tools.%.*s: %s", STR_ARG(m->name),
+				  m->value.boolean ? "opens nothing that another rule denies"
+						   : "no rule for this tool can be said here");
+	if ((writes && add_denied(r, origin, file, &t->edit, e) < 0) ||
+	    (reads && add_denied(r, origin, file, &t->read, e) < 0))
+		return err_result(e);
+	return 0;
+}
 
 static int note_rest(struct rules *r, const struct json *permission, const struct import_file *file,
 		     struct err *e)
@@ -270,8 +314,6 @@ static int import_file(struct rules *r, const struct import_file *file, struct t
 		       struct err *e)
 {
 	static const char *const known[] = { "permission", "tools", "$schema", NULL };
-	static const char *const writers[] = { "edit", "write", "patch", NULL };
-	static const char *const readers[] = { "read", NULL };
 	const struct json *root = jsonc_parse(r->a, file->text, e), *permission, *tools, *agents;
 
 	if (!root)
@@ -288,9 +330,9 @@ static int import_file(struct rules *r, const struct import_file *file, struct t
 	     find_rules(r, permission, file, "external_directory", &t->outside, e) < 0 ||
 	     note_rest(r, permission, file, e) < 0))
 		return err_result(e);
-	if (tools && (add_tools(r, tools, file, writers, &t->edit, e) < 0 ||
-		      add_tools(r, tools, file, readers, &t->read, e) < 0))
-		return err_result(e);
+	for (size_t i = 0; tools && i < tools->object.count; i++)
+		if (add_tool(r, &tools->object.items[i], file, t, e) < 0)
+			return err_result(e);
 	agents = json_find(root, "agent");
 	if (agents && rules_note(r, value_origin(file->name, agents), e,
 				 "permissions of single agents are not carried over") < 0)

@@ -279,6 +279,67 @@ TEST(of_opencode_the_last_rule_counts)
 	LINE("\".\" = \"write\"");
 }
 
+static bool translate_two(struct arena *a, enum import_format format, const char *lower,
+			  const char *upper, struct imported *out)
+{
+	const struct import_file files[] = {
+		{ .name = "a", .path = STR("/a.json"), .text = str_of(lower) },
+		{ .name = "b", .path = STR("/b.json"), .text = str_of(upper) },
+	};
+
+	err_clear(&e);
+	return import_translate(a, format, files, 2, &host, out, &e) == 0;
+}
+
+TEST(an_allow_of_one_file_of_opencode_replaces_no_deny_of_another)
+{
+	scoped_arena a = ARENA_INIT(ROOM);
+	struct imported im;
+
+	REQUIRE(translate_two(&a, IMPORT_OPENCODE,
+			      "{\"permission\": {\"*\": \"ask\", \"edit\": \"deny\"}}",
+			      "{\"permission\": {\"*\": \"allow\"}}", &im));
+	NO_LINE("\".\" = \"write\"");
+	LINE("\":minimal\" = \"read\"");
+	CHECK(has_note(&im, "another file does not allow everything"));
+	/* Which of the two is the later one once they are merged, nobody knows. */
+	REQUIRE(translate_two(&a, IMPORT_OPENCODE,
+			      "{\"permission\": {\"edit\": {\"docs/*\": \"allow\"}}}",
+			      "{\"permission\": {\"edit\": {\"*\": \"deny\"}}}", &im));
+	NO_LINE("docs = \"write\"");
+	REQUIRE(translate_two(
+		&a, IMPORT_OPENCODE, "{\"permission\": {\"edit\": {\"*\": \"allow\"}}}",
+		"{\"permission\": {\"edit\": {\"k\": \"deny\", \"*\": \"allow\"}}}", &im));
+	LINE("\".\" = \"write\"");
+	LINE("k = \"read\"");
+	REQUIRE(translate(&a, IMPORT_OPENCODE, "/o.json",
+			  "{\"permission\": {\"edit\": {\"k\": \"deny\", \"*\": \"allow\"}}}",
+			  &im));
+	NO_LINE("k = \"read\"");
+}
+
+TEST(tools_of_opencode_may_be_patterns)
+{
+	static const char *const denied[] = { "*", "multiedit", "mult*", "writ?", "patch" };
+	scoped_arena a = ARENA_INIT(ROOM);
+	struct imported im;
+	char text[64];
+
+	for (size_t i = 0; i < COUNT_OF(denied); i++) {
+		(void)snprintf(text, sizeof(text), "{\"tools\": {\"%s\": false}}", denied[i]);
+		REQUIRE(translate(&a, IMPORT_OPENCODE, "/o.json", text, &im));
+		NO_LINE("\".\" = \"write\"");
+		CHECK(has_line(&im, "\".\" = \"deny\"") == (i == 0));
+	}
+	REQUIRE(translate(&a, IMPORT_OPENCODE, "/o.json",
+			  "{\"tools\": {\"bash\": false, \"edit\": true}}", &im));
+	LINE("\".\" = \"write\"");
+	CHECK(has_note(&im, "tools.bash: no rule"));
+	CHECK(has_note(&im, "tools.edit: opens nothing"));
+	CHECK(!translate(&a, IMPORT_OPENCODE, "/o.json", "{\"tools\": {\"e*\": \"no\"}}", &im));
+	CHECK_INT(e.code, ERR_POLICY);
+}
+
 TEST(gemini_has_rules_for_tools_alone)
 {
 	scoped_arena a = ARENA_INIT(ROOM);
