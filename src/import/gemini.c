@@ -7,11 +7,28 @@
 #include "base/toml.h"
 #include "import/rules.h"
 
-static const char *const writers[] = { "write_file", "replace", "edit", "*", NULL };
-static const char *const readers[] = { "read_file",   "read_many_files",
-				       "glob",	      "list_directory",
-				       "grep_search", "search_file_content",
-				       "*",	      NULL };
+/* By their names and by their classes: both count. */
+static const char *const writers[] = { "write_file", "replace",	      "edit", "WriteFileTool",
+				       "EditTool",   "SmartEditTool", NULL };
+static const char *const readers[] = { "read_file",
+				       "read_many_files",
+				       "glob",
+				       "grep_search",
+				       "search_file_content",
+				       "list_directory",
+				       "ReadFileTool",
+				       "ReadManyFilesTool",
+				       "GlobTool",
+				       "GrepTool",
+				       "RipGrepTool",
+				       "LSTool",
+				       NULL };
+/* They neither write nor read the files that a policy is about, or are a shell, which is confined. */
+static const char *const others[] = { "run_shell_command", "ShellTool",	     "google_web_search",
+				      "WebSearchTool",	   "web_fetch",	     "WebFetchTool",
+				      "save_memory",	   "MemoryTool",     "write_todos",
+				      "ask_user",	   "activate_skill", "get_internal_docs",
+				      "enter_plan_mode",   "exit_plan_mode", NULL };
 
 /* What the rules take away. */
 struct taken {
@@ -20,23 +37,25 @@ struct taken {
 	struct str writing_text, reading_text;
 };
 
-static int take(struct rules *r, struct str tool, bool has_pattern, struct origin origin,
-		struct taken *t, struct err *e)
+static int take_writing(struct rules *r, struct str tool, bool has_pattern, struct origin origin,
+			struct taken *t, struct err *e)
 {
-	if (is_one_of(tool, writers)) {
-		if (has_pattern &&
-		    rules_note(r, origin, e,
-			       "'%.*s' is denied by a regular expression; here nothing is writable",
-			       STR_ARG(tool)) < 0)
-			return err_result(e);
-		if (!t->writing) {
-			t->writing_origin = origin;
-			t->writing_text = tool;
-		}
-		t->writing = true;
+	if (has_pattern &&
+	    rules_note(r, origin, e,
+		       "'%.*s' is denied by a regular expression; here nothing is writable",
+		       STR_ARG(tool)) < 0)
+		return err_result(e);
+	if (!t->writing) {
+		t->writing_origin = origin;
+		t->writing_text = tool;
 	}
-	if (!is_one_of(tool, readers) || str_is(tool, "*"))
-		return 0;
+	t->writing = true;
+	return 0;
+}
+
+static int take_reading(struct str tool, bool has_pattern, struct origin origin, struct taken *t,
+			struct err *e)
+{
 	if (has_pattern)
 		return FAIL_AT(e, ERR_POLICY, origin,
 			       "'%.*s' is denied by a regular expression, which no profile can "
@@ -48,6 +67,35 @@ static int take(struct rules *r, struct str tool, bool has_pattern, struct origi
 		t->reading_text = tool;
 	}
 	t->reading = true;
+	return 0;
+}
+
+/* "mcp_SERVER_TOOL", or "SERVER__TOOL" */
+static bool is_of_mcp(struct str tool)
+{
+	for (size_t i = 0; i + 1 < tool.len; i++)
+		if (tool.p[i] == '_' && tool.p[i + 1] == '_')
+			return true;
+	return str_has_prefix(tool, STR("mcp_"));
+}
+
+static int take(struct rules *r, struct str tool, bool has_pattern, struct origin origin,
+		struct taken *t, struct err *e)
+{
+	bool writes, reads, is_other;
+
+	if (names_one_of(r, tool, writers, &writes, e) < 0 ||
+	    names_one_of(r, tool, readers, &reads, e) < 0 ||
+	    names_one_of(r, tool, others, &is_other, e) < 0)
+		return err_result(e);
+	if (!writes && !reads && !is_other && !is_of_mcp(tool))
+		return FAIL_AT(e, ERR_POLICY, origin,
+			       "Cordon does not know what the tool '%.*s' does; take it out, and "
+			       "deny that by hand",
+			       STR_ARG(tool));
+	if ((writes && take_writing(r, tool, has_pattern, origin, t, e) < 0) ||
+	    (reads && take_reading(tool, has_pattern, origin, t, e) < 0))
+		return err_result(e);
 	return 0;
 }
 
@@ -110,17 +158,22 @@ static int import_rules(struct rules *r, const struct import_file *file, struct 
 }
 
 /* "write_file", or "run_shell_command(rm)". */
+static struct str find_tool(const struct json *item)
+{
+	return str_first(item->string, str_find(item->string, '('));
+}
+
 static int exclude_tools(struct rules *r, const struct json *list, const struct import_file *file,
 			 struct taken *t, struct err *e)
 {
 	for (size_t i = 0; list && i < list->array.count; i++) {
 		const struct json *item = &list->array.items[i];
-		struct str tool = str_first(item->string, str_find(item->string, '('));
+		struct str tool = find_tool(item);
 
 		if (take(r, tool, tool.len < item->string.len, value_origin(file->name, item), t,
 			 e) < 0)
 			return err_result(e);
-		if (!is_one_of(tool, writers) && !is_one_of(tool, readers) &&
+		if ((is_one_of(tool, others) || is_of_mcp(tool)) &&
 		    rules_note(r, value_origin(file->name, item), e,
 			       "\"%.*s\": no rule for this tool can be said here",
 			       STR_ARG(item->string)) < 0)
@@ -130,23 +183,42 @@ static int exclude_tools(struct rules *r, const struct json *list, const struct 
 }
 
 /* Where there is a list of the tools that are left, the others are excluded. */
-static int find_core(const struct json *tools, const struct import_file *file, struct taken *t,
-		     struct err *e)
+static void keep_tools(const struct json *list, const struct import_file *file, struct taken *t)
 {
-	const struct json *list;
-	bool writes = false;
+	struct origin origin;
+	bool writes = false, reads = false;
 
-	if (member_strings(tools, file->name, "core", &list, e) < 0)
-		return err_result(e);
 	if (!list)
-		return 0;
-	for (size_t i = 0; i < list->array.count; i++)
-		writes = writes || is_one_of(list->array.items[i].string, writers);
+		return;
+	origin = value_origin(file->name, list);
+	for (size_t i = 0; i < list->array.count; i++) {
+		writes = writes || is_one_of(find_tool(&list->array.items[i]), writers);
+		reads = reads || is_one_of(find_tool(&list->array.items[i]), readers);
+	}
 	if (!writes && !t->writing) {
 		t->writing = true;
-		t->writing_origin = value_origin(file->name, list);
-		t->writing_text = STR("tools.core has no tool that writes");
+		t->writing_origin = origin;
+		t->writing_text = STR("no tool that writes is among the tools");
 	}
+	if (!reads && !t->reading) {
+		t->reading = true;
+		t->reading_origin = origin;
+		t->reading_text = STR("no tool that reads is among the tools");
+	}
+}
+
+/* `object` is "tools", or everything, where the older names of the keys are. */
+static int add_tools(struct rules *r, const struct json *object, const char *exclude,
+		     const char *core, const struct import_file *file, struct taken *t,
+		     struct err *e)
+{
+	const struct json *excluded, *kept;
+
+	if (member_strings(object, file->name, exclude, &excluded, e) < 0 ||
+	    member_strings(object, file->name, core, &kept, e) < 0 ||
+	    exclude_tools(r, excluded, file, t, e) < 0)
+		return err_result(e);
+	keep_tools(kept, file, t);
 	return 0;
 }
 
@@ -170,9 +242,12 @@ static int add_directories(struct rules *r, const struct json *context,
 static int import_settings(struct rules *r, const struct import_file *file, struct taken *t,
 			   struct err *e)
 {
-	static const char *const known[] = { "tools", "context", "$schema", NULL };
+	static const char *const known[] = { "tools",	  "context",
+					     "coreTools", "excludeTools",
+					     "$schema",	  "includeDirectories",
+					     NULL };
 	static const char *const known_tools[] = { "exclude", "core", NULL };
-	const struct json *root = jsonc_parse(r->a, file->text, e), *tools, *context, *exclude;
+	const struct json *root = jsonc_parse(r->a, file->text, e), *tools, *context;
 
 	if (!root)
 		return err_wrap(e, "%s", file->name);
@@ -182,10 +257,11 @@ static int import_settings(struct rules *r, const struct import_file *file, stru
 	if (member_get(root, file->name, "tools", JSON_OBJECT, &tools, e) < 0 ||
 	    member_get(root, file->name, "context", JSON_OBJECT, &context, e) < 0)
 		return err_result(e);
-	if (tools &&
-	    (member_strings(tools, file->name, "exclude", &exclude, e) < 0 ||
-	     exclude_tools(r, exclude, file, t, e) < 0 || find_core(tools, file, t, e) < 0 ||
-	     members_note(r, tools, file->name, "tools", known_tools, false, e) < 0))
+	if (add_tools(r, root, "excludeTools", "coreTools", file, t, e) < 0 ||
+	    add_directories(r, root, file, e) < 0)
+		return err_result(e);
+	if (tools && (add_tools(r, tools, "exclude", "core", file, t, e) < 0 ||
+		      members_note(r, tools, file->name, "tools", known_tools, false, e) < 0))
 		return err_result(e);
 	if (context && add_directories(r, context, file, e) < 0)
 		return err_result(e);
@@ -204,10 +280,15 @@ int import_gemini(struct rules *r, const struct import_file *files, size_t count
 			      : import_settings(r, &files[i], &t, e)) < 0)
 			return err_result(e);
 	}
+	/*
+	 * A tool that may not read denies the project and the other directories; the programs of the system are
+	 * not its files.
+	 */
+	for (size_t i = 0; t.reading && i < r->paths.count; i++)
+		r->paths.items[i].kind = RULE_NOTHING;
 	if (!t.writing && rules_add_path(r, RULE_WRITE, BASE_WORKSPACE, STR(""), SYNTAX_LITERAL,
 					 STR("Gemini CLI works in the project"), whole, e) < 0)
 		return err_result(e);
-	/* A tool that may not read denies the project; the programs of the system are not its files. */
 	if (t.reading && rules_add_path(r, RULE_NOTHING, BASE_WORKSPACE, STR(""), SYNTAX_LITERAL,
 					t.reading_text, t.reading_origin, e) < 0)
 		return err_result(e);

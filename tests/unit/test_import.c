@@ -367,6 +367,47 @@ TEST(gemini_has_rules_for_tools_alone)
 	NO_LINE("\"/x\" = \"write\"");
 }
 
+TEST(tools_of_gemini_have_older_keys_and_names)
+{
+	static const struct {
+		const char *settings;
+		bool writes, reads;
+	} all[] = {
+		{ "{\"excludeTools\": [\"run_shell_command\"]}", true, true },
+		{ "{\"excludeTools\": [\"write_file\"]}", false, true },
+		{ "{\"excludeTools\": [\"write_file\", \"read_file\"]}", false, false },
+		{ "{\"coreTools\": [\"read_file\"]}", false, true },
+		{ "{\"coreTools\": [\"ReadFileTool\", \"EditTool\"]}", true, true },
+		{ "{\"coreTools\": [\"ShellTool(ls)\"]}", false, false },
+		{ "{\"tools\": {\"core\": [\"*\"]}}", false, false },
+		{ "{\"tools\": {\"core\": [\"write_file\"]}}", false, false },
+		{ "{\"tools\": {\"exclude\": [\"WriteFileTool\"]}}", false, true },
+		{ "{\"tools\": {\"exclude\": [\"EditTool\", \"ReadFileTool\"]}}", false, false },
+		{ "{\"tools\": {\"exclude\": [\"mcp_x_y\", \"x__y\", \"ShellTool\"]}}", true,
+		  true },
+	};
+	scoped_arena a = ARENA_INIT(ROOM);
+	struct imported im;
+
+	for (size_t i = 0; i < COUNT_OF(all); i++) {
+		REQUIRE(translate(&a, IMPORT_GEMINI, "/s.json", all[i].settings, &im));
+		CHECK_INT(has_line(&im, "\".\" = \"write\""), all[i].writes);
+		CHECK_INT(!has_line(&im, "\".\" = \"deny\""), all[i].reads);
+	}
+	CHECK(!translate(&a, IMPORT_GEMINI, "/s.json", "{\"excludeTools\": [\"WriteFiel\"]}", &im));
+	CHECK_INT(e.code, ERR_POLICY);
+	REQUIRE(translate(&a, IMPORT_GEMINI, "/r.toml",
+			  "[[rule]]\ntoolName = \"*\"\ndecision = \"deny\"\n", &im));
+	NO_LINE("\".\" = \"write\"");
+	LINE("\".\" = \"deny\"");
+	REQUIRE(translate(&a, IMPORT_GEMINI, "/s.json", "{\"includeDirectories\": [\"/x\"]}", &im));
+	LINE("\"/x\" = \"write\"");
+	REQUIRE(translate(&a, IMPORT_GEMINI, "/s.json",
+			  "{\"includeDirectories\": [\"/x\"], \"excludeTools\": [\"glob\"]}", &im));
+	NO_LINE("\"/x\" = \"write\"");
+	LINE("\"/x\" = \"deny\"");
+}
+
 TEST(a_profile_of_codex_stays_one)
 {
 	static const char config[] =
