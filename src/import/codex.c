@@ -166,14 +166,20 @@ static int print_paths(struct codex *c, struct err *e)
 
 /*
  * ":tmpdir": by its path, as then what codex protects in it is protected, and as an entry that narrows below it is
- * an error where $TMPDIR is not set.
+ * an error where $TMPDIR is not set. ":slash_tmp" alone opens /tmp.
  */
-static int add_tmpdir(struct codex *c, const struct toml *value, struct err *e)
+static int add_tmpdir(struct codex *c, const struct toml *value, enum rule_kind kind, struct err *e)
 {
 	struct str path = c->r->host->temporary;
 
-	if (!path.len || str_is(path, "/tmp"))
-		return 0;
+	if (!path.len && kind != RULE_WRITE)
+		return FAIL_AT(e, ERR_POLICY, value->origin,
+			       "which directory ':tmpdir' is can't be known, as $TMPDIR is not set "
+			       "to an absolute path");
+	if (kind == RULE_WRITE && (!path.len || str_is(path, "/tmp")))
+		return rules_note(
+			c->r, value->origin, e, "':tmpdir' opens nothing, as $TMPDIR is %s",
+			path.len ? "/tmp, which is ':slash_tmp'" : "not set to an absolute path");
 	if (rules_note(c->r, value->origin, e,
 		       "':tmpdir' is the directory that $TMPDIR names now") < 0)
 		return err_result(e);
@@ -182,22 +188,21 @@ static int add_tmpdir(struct codex *c, const struct toml *value, struct err *e)
 
 static int add_special(struct codex *c, struct str key, const struct toml *value, struct err *e)
 {
-	static const char *const known[] = { ":root",	       ":minimal", ":workspace_roots",
-					     ":project_roots", ":tmpdir",  ":slash_tmp" };
+	static const char *const known[] = {
+		":root",      ":minimal", ":workspace_roots", ":project_roots", ":tmpdir",
+		":slash_tmp", NULL
+	};
 	bool is_roots = str_is(key, ":project_roots") || str_is(key, ":workspace_roots");
-	bool is_known = false;
 	enum rule_kind kind;
 	const char *access;
 
 	if (read_access(value, &kind, &access, e) < 0)
 		return err_result(e);
-	for (size_t i = 0; i < COUNT_OF(known); i++)
-		is_known = is_known || str_is(key, known[i]);
-	if (!is_known)
+	if (!is_one_of(key, known))
 		return rules_note(c->r, value->origin, e,
 				  "'%.*s' is unknown, and the original ignores it", STR_ARG(key));
 	if (str_is(key, ":tmpdir"))
-		return add_tmpdir(c, value, e);
+		return add_tmpdir(c, value, kind, e);
 	if (!str_is(key, ":slash_tmp") || kind != RULE_WRITE)
 		return is_roots ? add_path(c, STR(""), BASE_WORKSPACE, value, e)
 				: add_entry(c, STR_EMPTY, key, access, value->origin, e);
@@ -521,11 +526,8 @@ static int check_profile_keys(const struct toml *profile, struct err *e)
 
 	for (size_t i = 0; i < profile->table.count; i++) {
 		const struct toml_member *m = &profile->table.items[i];
-		bool is_known = false;
 
-		for (size_t k = 0; known[k]; k++)
-			is_known = is_known || str_is(m->name, known[k]);
-		if (!is_known)
+		if (!is_one_of(m->name, known))
 			return FAIL_AT(e, ERR_POLICY, m->name_origin,
 				       "'%.*s' is no key of a profile that is known here, and may "
 				       "deny something",
@@ -718,11 +720,8 @@ static int note_unrelated(struct codex *c, struct err *e)
 
 	for (size_t i = 0; i < c->config->table.count; i++) {
 		struct str name = c->config->table.items[i].name;
-		bool is_known = false;
 
-		for (size_t k = 0; known[k]; k++)
-			is_known = is_known || str_is(name, known[k]);
-		if (is_known)
+		if (is_one_of(name, known))
 			continue;
 		buf_add_text(&list, list.len ? ", " : "");
 		buf_add(&list, str_first(name, 60));

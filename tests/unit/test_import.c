@@ -464,6 +464,45 @@ TEST(modes_of_codex_are_profiles)
 	NO_LINE("\":workspace_roots\".\".\" = \"write\"");
 }
 
+static bool translate_tmpdir(struct arena *a, const char *tmpdir, const char *access,
+			     struct imported *out)
+{
+	struct import_host own = host;
+	struct import_file file = { .name = "f", .path = STR("/c.toml") };
+	char text[256];
+
+	(void)snprintf(text, sizeof(text),
+		       "default_permissions = \"x\"\n[permissions.x.filesystem]\n\":root\" = "
+		       "\"read\"\n\":tmpdir\" = \"%s\"\n",
+		       access);
+	own.temporary = str_of(tmpdir);
+	file.text = str_of(text);
+	err_clear(&e);
+	return import_translate(a, IMPORT_CODEX, &file, 1, &own, out, &e) == 0;
+}
+
+TEST(a_deny_of_the_temporary_directory_of_codex_stays)
+{
+	scoped_arena a = ARENA_INIT(ROOM);
+	struct imported im;
+
+	REQUIRE(translate_tmpdir(&a, "/tmp", "deny", &im));
+	LINE("\"/tmp\" = \"deny\"");
+	REQUIRE(translate_tmpdir(&a, "/tmp", "read", &im));
+	LINE("\"/tmp\" = \"read\"");
+	REQUIRE(translate_tmpdir(&a, "/var/t", "write", &im));
+	LINE("\"/var/t\" = \"write\"");
+	REQUIRE(translate_tmpdir(&a, "/tmp", "write", &im));
+	NO_LINE("\"/tmp\" = \"write\"");
+	CHECK(has_note(&im, "':tmpdir' opens nothing"));
+	REQUIRE(translate_tmpdir(&a, "", "write", &im));
+	CHECK(has_note(&im, "':tmpdir' opens nothing"));
+	CHECK(!translate_tmpdir(&a, "", "deny", &im));
+	CHECK_INT(e.code, ERR_POLICY);
+	CHECK(!translate_tmpdir(&a, "", "read", &im));
+	CHECK_INT(e.code, ERR_POLICY);
+}
+
 TEST(a_pattern_of_claude_denies_each_tool_that_it_matches)
 {
 	scoped_arena a = ARENA_INIT(ROOM);
