@@ -78,33 +78,74 @@ static int find_program(struct agent_start *l, struct err *e)
 
 /* ---- What it is started with ------------------------------------------------------------------------------ */
 
+static int fail_moved(const struct agent_start *l, const struct agent_move *m, const char *value,
+		      struct err *e)
+{
+	if (!m->usual)
+		return FAIL(e, ERR_ARGUMENT,
+			    "$%s is set, and %s is started with one of Cordon's: write yours "
+			    "to a file, and unset it",
+			    m->variable, l->agent->title);
+	(void)FAIL(e, ERR_ARGUMENT,
+		   "$%s is '%s', and the profile :agent-%s knows only what is in %s", m->variable,
+		   SHOWN(str_of(value)), l->agent->name, m->usual);
+	err_add_line(e,
+		     "unset %s; or make a profile that knows that directory, and use "
+		     "'cordon run -P'",
+		     m->variable);
+	return err_result(e);
+}
+
 /* SECURITY: elsewhere nothing of what it obeys would be read-only. */
+static int check_move(const struct agent_start *l, const struct agent_move *m, const char *value,
+		      struct err *e)
+{
+	struct str usual;
+
+	if (!value || !value[0])
+		return 0;
+	if (!m->usual)
+		return fail_moved(l, m, value, e);
+	if (arena_printf(l->a, &usual, e, "%s%s", l->in.places.home.p, m->usual + 1) < 0)
+		return err_result(e);
+	return str_is(usual, value) ? 0 : fail_moved(l, m, value, e);
+}
+
+/* What sets a variable inside counts for more than what it is outside. */
+static const struct agent_move home_move = { "HOME", "~" };
+
+static int check_set(const struct agent_start *l, struct str name, const char *value, struct err *e)
+{
+	for (const struct agent_move *m = l->agent->moves; m->variable; m++)
+		if (str_is(name, m->variable))
+			return check_move(l, m, value, e);
+	return str_is(name, home_move.variable) ? check_move(l, &home_move, value, e) : 0;
+}
+
 static int check_moves(const struct agent_start *l, struct err *e)
 {
-	for (const struct agent_move *m = l->agent->moves; m->variable; m++) {
-		const char *value = os_environment_find(l->in.environment, m->variable);
-		struct str usual = STR_EMPTY;
+	const char *const *set = l->asked->run.set_environment;
 
-		if (!value || !value[0])
-			continue;
-		if (!m->usual)
-			return FAIL(
-				e, ERR_ARGUMENT,
-				"$%s is set, and %s is started with one of Cordon's: write yours "
-				"to a file, and unset it",
-				m->variable, l->agent->title);
-		if (arena_printf(l->a, &usual, e, "%s%s", l->in.places.home.p, m->usual + 1) < 0)
+	for (const struct agent_move *m = l->agent->moves; m->variable; m++)
+		if (check_move(l, m, os_environment_find(l->in.environment, m->variable), e) < 0)
 			return err_result(e);
-		if (str_is(usual, value))
-			continue;
-		(void)FAIL(e, ERR_ARGUMENT,
-			   "$%s is '%s', and the profile :agent-%s knows only what is in %s",
-			   m->variable, SHOWN(str_of(value)), l->agent->name, m->usual);
-		err_add_line(e,
-			     "unset %s; or make a profile that knows that directory, and use "
-			     "'cordon run -P'",
-			     m->variable);
-		return err_result(e);
+	for (; set && *set; set++) {
+		struct str name = str_first(str_of(*set), str_find(str_of(*set), '='));
+
+		if ((*set)[name.len] && check_set(l, name, *set + name.len + 1, e) < 0)
+			return err_wrap(e, "--env");
+	}
+	return 0;
+}
+
+static int check_environment(const struct agent_start *l, const struct environment *env,
+			     struct err *e)
+{
+	for (size_t i = 0; i < env->set.count; i++) {
+		const struct env_value *set = &env->set.items[i];
+
+		if (check_set(l, set->name, set->value.p, e) < 0)
+			return err_wrap(e, "environment.set");
 	}
 	return 0;
 }
@@ -238,6 +279,8 @@ typedef VEC(const char *) path_texts;
 struct scan {
 	const struct agent_start *l;
 	const char *state; /* "~/.codex" */
+	struct str inner;  /* what to look for in each directory there */
+	bool is_rehearsal;
 	path_texts found;
 };
 
@@ -260,64 +303,122 @@ static bool is_script(struct str name, const char *path)
 	return os_is_executable(path);
 }
 
-static int look_at_name(void *arg, struct str name, enum os_type type, struct err *e)
+static int add_found(struct scan *s, struct str path, struct err *e)
 {
-	struct scan *s = arg;
-	struct str directory, path;
-	const char **place;
-
-	if ((type != OS_FILE && type != OS_LINK) || is_known(s, name))
-		return 0;
-	if (find_below_home(s->l, s->state, &directory, e) < 0 ||
-	    path_join(s->l->a, directory, name, &path, e) < 0)
-		return err_result(e);
-	if (!is_script(name, path.p))
-		return 0;
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the items are pointers. */
-	place = VEC_PUSH(s->l->a, &s->found, e);
+	const char **place = VEC_PUSH(s->l->a, &s->found, e);
+
 	if (!place)
 		return err_result(e);
 	*place = path.p;
 	return 0;
 }
 
-/*
- * SECURITY: settings name scripts (a status line, a hook, whom to notify) and further settings, and people
- * keep them beside the state. They have any name, so what looks like one is read-only.
- */
-static int keep_scripts(struct agent_start *l, struct err *e)
+static int look_at_name(void *arg, struct str name, enum os_type type, struct err *e)
+{
+	struct scan *s = arg;
+	struct str directory, path;
+
+	if ((type != OS_FILE && type != OS_LINK) || is_known(s, name))
+		return 0;
+	if (find_below_home(s->l, s->state, &directory, e) < 0 ||
+	    path_join(s->l->a, directory, name, &path, e) < 0)
+		return err_result(e);
+	return is_script(name, path.p) ? add_found(s, path, e) : 0;
+}
+
+/* ---- What it obeys in each project ------------------------------------------------------------------------ */
+
+/* Missing ones are made, or a command would. Where they can't be made, a command can't either. */
+static int look_at_project(void *arg, struct str name, enum os_type type, struct err *e)
+{
+	struct scan *s = arg;
+	struct str directory, path, inner;
+	struct os_file file;
+
+	if (type != OS_DIR || is_known(s, name))
+		return 0;
+	if (find_below_home(s->l, s->state, &directory, e) < 0 ||
+	    path_join(s->l->a, directory, name, &path, e) < 0 ||
+	    (s->inner.len && path_join(s->l->a, path, s->inner, &path, e) < 0) ||
+	    path_join(s->l->a, path, STR("x"), &inner, e) < 0)
+		return err_result(e);
+	if (!s->is_rehearsal && os_make_parents(inner, e) < 0) {
+		if (e->code != ERR_SYS || (e->os_error != EACCES && e->os_error != EROFS))
+			return err_wrap(e, "the state of %s", s->l->agent->title);
+		err_clear(e);
+	}
+	if (os_look(path, &file, e) < 0)
+		return err_result(e);
+	return file.type == OS_DIR || file.type == OS_LINK ? add_found(s, path, e) : 0;
+}
+
+/* ---- Both are read-only ------------------------------------------------------------------------------------- */
+
+static int look_in(struct scan *s, const char *state,
+		   int (*each)(void *arg, struct str name, enum os_type type, struct err *e),
+		   struct err *e)
+{
+	struct str path;
+
+	s->state = state;
+	if (find_below_home(s->l, state, &path, e) < 0)
+		return err_result(e);
+	if (os_list(path, each, s, e) == 0)
+		return 0;
+	if (e->code != ERR_SYS || e->os_error != ENOENT)
+		return err_result(e);
+	err_clear(e);
+	return 0;
+}
+
+/* Of "~/x/ * /y" looks for y in each directory of x; without a y it is that directory itself. */
+static int look_in_each(struct scan *s, const char *pattern, struct err *e)
+{
+	struct str all = str_of(pattern), above;
+	size_t star = str_find(all, '*');
+
+	if (arena_copy(s->l->a, str_first(all, star - 1), &above, e) < 0)
+		return err_result(e);
+	s->inner = str_from(str_from(all, star + 1), 1);
+	return look_in(s, above.p, look_at_project, e);
+}
+
+static int add_reads(struct agent_start *l, const struct scan *s, struct err *e)
 {
 	struct cordon_load_options *load = &l->asked->load;
-	struct scan s = { .l = l };
 	const char **list;
 
-	for (const struct agent_file *f = l->agent->files; f->path; f++) {
-		struct str path;
-		int r;
-
-		if (f->kind != AGENT_STATE)
-			continue;
-		s.state = f->path;
-		if (find_below_home(l, f->path, &path, e) < 0)
-			return err_result(e);
-		r = os_list(path, look_at_name, &s, e);
-		if (r < 0 && e->code == ERR_SYS && e->os_error == ENOENT)
-			err_clear(e);
-		else if (r < 0)
-			return err_result(e);
-	}
-	if (!s.found.count)
+	if (!s->found.count)
 		return 0;
-	list = arena_array(l->a, load->add_read_count + s.found.count, sizeof(*list), e);
+	list = arena_array(l->a, load->add_read_count + s->found.count, sizeof(*list), e);
 	if (!list)
 		return err_result(e);
 	for (size_t i = 0; i < load->add_read_count; i++)
 		list[i] = load->add_read[i];
-	for (size_t i = 0; i < s.found.count; i++)
-		list[load->add_read_count + i] = s.found.items[i];
+	for (size_t i = 0; i < s->found.count; i++)
+		list[load->add_read_count + i] = s->found.items[i];
 	load->add_read = list;
-	load->add_read_count += s.found.count;
+	load->add_read_count += s->found.count;
 	return 0;
+}
+
+/*
+ * SECURITY: settings name scripts (a status line, a hook, whom to notify) and further settings, and people
+ * keep them beside the state. They have any name, so what looks like one is read-only. What an agent keeps for
+ * each project lies in directories that have any name, and an entry with a '*' can only deny (P6).
+ */
+static int keep_found(struct agent_start *l, bool is_rehearsal, struct err *e)
+{
+	struct scan s = { .l = l, .is_rehearsal = is_rehearsal };
+
+	for (const struct agent_file *f = l->agent->files; f->path; f++) {
+		if (f->kind == AGENT_STATE && look_in(&s, f->path, look_at_name, e) < 0)
+			return err_result(e);
+		if (f->kind == AGENT_EACH && look_in_each(&s, f->path, e) < 0)
+			return err_result(e);
+	}
+	return add_reads(l, &s, e);
 }
 
 /* ---- All of it ---------------------------------------------------------------------------------------------- */
@@ -329,6 +430,7 @@ int asked_agent(struct arena *a, struct asked *asked, bool is_rehearsal, struct 
 				 .in = { .a = a, .texts = a, .options = &asked->load },
 				 .agent = NULL };
 
+	asked->agent = NULL;
 	if (!(asked->run.flags & CORDON_RUN_AGENT))
 		return 0;
 	if (asked->run.flags & CORDON_RUN_SHELL || asked->run.policy)
@@ -336,6 +438,7 @@ int asked_agent(struct arena *a, struct asked *asked, bool is_rehearsal, struct 
 				  "CORDON_RUN_AGENT can't be used with %s",
 				  asked->run.policy ? "a loaded policy" : "CORDON_RUN_SHELL");
 	l.agent = agent_profile_find(str_of(asked->run.command[0]));
+	asked->agent = l.agent;
 	if (!l.agent)
 		return fail_unknown(asked->run.command[0], e);
 	if (choose_profile(&l, e) < 0 || inputs_find(&l.in, e) < 0 || find_program(&l, e) < 0)
@@ -344,20 +447,19 @@ int asked_agent(struct arena *a, struct asked *asked, bool is_rehearsal, struct 
 		return FAIL_CAUSE(e, CAUSE_HOME_UNKNOWN, "the home directory is not known");
 	if (check_moves(&l, e) < 0 ||
 	    (!is_rehearsal && (make_states(&l, e) < 0 || make_first_file(&l, e) < 0)) ||
-	    keep_scripts(&l, e) < 0)
+	    keep_found(&l, is_rehearsal, e) < 0)
 		return err_result(e);
 	say_sandbox(&l);
 	return set_words(&l, e);
 }
 
-int asked_check_agent(struct arena *a, const struct asked *asked, const cordon_policy *policy,
-		      struct err *e)
+static int check_program(struct arena *a, const char *program, const cordon_policy *policy,
+			 struct err *e)
 {
-	const char *program = asked->run.command[0];
 	char real[PATH_MAX_BYTES];
 	struct str found;
 
-	if (!(asked->run.flags & CORDON_RUN_AGENT) || policy->plan->is_unsandboxed)
+	if (policy->plan->is_unsandboxed)
 		return 0;
 	if (arena_copy(a, str_of(os_real_path(program, real) ? real : program), &found, e) < 0)
 		return err_result(e);
@@ -371,4 +473,18 @@ int asked_check_agent(struct arena *a, const struct asked *asked, const cordon_p
 		SHOWN(found));
 	err_add_line(e, "install the agent elsewhere, or deny the command to write there");
 	return err_result(e);
+}
+
+int asked_check_agent(struct arena *a, const struct asked *asked, const cordon_policy *policy,
+		      struct err *e)
+{
+	struct agent_start l = { .a = a };
+
+	if (!asked->agent)
+		return 0;
+	l.agent = asked->agent;
+	l.in.places.home = policy->plan_inputs.places.home;
+	if (check_environment(&l, &policy->plan->policy->profile->env, e) < 0)
+		return err_result(e);
+	return check_program(a, asked->run.command[0], policy, e);
 }

@@ -45,7 +45,8 @@ struct cordon {
 /* A request with the defaults filled in. Everything is borrowed from both. */
 struct asked {
 	struct cordon_run_options run;
-	struct cordon_load_options load; /* run.load points here */
+	struct cordon_load_options load;   /* run.load points here */
+	const struct agent_profile *agent; /* by asked_agent(); NULL: none */
 };
 
 /* Reads, completes and checks it: the command, the flags. ERR_ARGUMENT, ERR_LIMIT. */
@@ -81,7 +82,10 @@ int asked_shell(struct arena *a, const struct asked *asked, const cordon_policy 
 int asked_agent(struct arena *a, struct asked *asked, bool is_rehearsal, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* SECURITY: refuses a program that a command could replace. CAUSE_AGENT_WRITABLE. */
+/*
+ * SECURITY: refuses a program that a command could replace (CAUSE_AGENT_WRITABLE), and a profile that moves the
+ * state of the agent (ERR_ARGUMENT).
+ */
 int asked_check_agent(struct arena *a, const struct asked *asked, const cordon_policy *policy,
 		      struct err *e) MUST_CHECK NONNULL;
 

@@ -32,6 +32,10 @@
 	{                                       \
 		path, AGENT_OBEYED_TEXT, reason \
 	}
+#define EACH(path, reason)               \
+	{                                \
+		path, AGENT_EACH, reason \
+	}
 #define END_OF_FILES                    \
 	{                               \
 		NULL, AGENT_STATE, NULL \
@@ -55,6 +59,8 @@
 #define PROGRAMS     "programs that it runs"
 #define TRUST	     "which directories it trusts"
 #define KEYS	     "what a key does"
+#define SNAPSHOTS    "scripts that each command of a running session starts with"
+#define MEMORY	     "what it remembers of a project, and reads there in each session"
 #define SHADOW	     "git directories, whose configuration git obeys outside, too"
 #define IDE	     "which editor it connects to"
 
@@ -91,9 +97,12 @@ static const struct agent_file claude_files[] = {
 	DIRECTORY("~/.claude/plugins", PLUGINS),
 	DIRECTORY("~/.claude/routines", "what it does by the clock"),
 	DIRECTORY("~/.claude/rules", INSTRUCTIONS),
+	DIRECTORY("~/.claude/shell-snapshots", SNAPSHOTS),
 	DIRECTORY("~/.claude/skills", SKILLS),
 	DIRECTORY("~/.claude/themes", "how it looks"),
 	DIRECTORY("~/.claude/workflows", "scripts that it runs"),
+	EACH("~/.claude/projects/*/memory", MEMORY),
+	EACH("~/.claude/session-env/*", SNAPSHOTS), /* no command starts where it can't make one */
 	END_OF_FILES,
 };
 static const struct agent_host claude_hosts[] = {
@@ -104,7 +113,8 @@ static const struct agent_host claude_hosts[] = {
 };
 static const char *const claude_keys[] = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
 					   "CLAUDE_CODE_OAUTH_TOKEN", NULL };
-static const char *const claude_variables[] = { "DISABLE_AUTOUPDATER=1", NULL };
+static const char *const claude_variables[] = { "DISABLE_AUTOUPDATER=1",
+						"CLAUDE_CODE_DISABLE_AUTO_MEMORY=1", NULL };
 static const char *const claude_words[] = { "--settings", "{\"sandbox\": {\"enabled\": false}}",
 					    NULL };
 static const struct agent_move claude_moves[] = {
@@ -135,6 +145,7 @@ static const struct agent_file codex_files[] = {
 	DIRECTORY("~/.codex/plugins", PLUGINS),
 	DIRECTORY("~/.codex/prompts", COMMANDS),
 	DIRECTORY("~/.codex/rules", "which commands it runs without asking"),
+	DIRECTORY("~/.codex/shell_snapshots", SNAPSHOTS),
 	DIRECTORY("~/.codex/skills", SKILLS),
 	DIRECTORY("~/.codex/themes", "how it looks"),
 	DIRECTORY("~/.codex/vendor_imports", SKILLS),
@@ -153,6 +164,8 @@ static const char *const codex_words[] = { "--no-daemon",
 					   "sandbox_mode=\"danger-full-access\"",
 					   "--config",
 					   "check_for_update_on_startup=false",
+					   "--config",
+					   "features.shell_snapshot=false",
 					   NULL };
 static const struct agent_move codex_moves[] = {
 	{ "CODEX_HOME", "~/.codex" },
@@ -187,6 +200,7 @@ static const struct agent_file gemini_files[] = {
 	DIRECTORY("~/.gemini/sandbox.venv", PROGRAMS),
 	DIRECTORY("~/.gemini/skills", SKILLS),
 	DIRECTORY("~/.gemini/tmp/bin", PROGRAMS),
+	EACH("~/.gemini/tmp/*/memory", MEMORY),
 	END_OF_FILES,
 };
 static const struct agent_host gemini_hosts[] = {
@@ -228,6 +242,7 @@ static const struct agent_file qwen_files[] = {
 	DIRECTORY("~/.qwen/rules", INSTRUCTIONS),
 	DIRECTORY("~/.qwen/skills", SKILLS),
 	DIRECTORY("~/.qwen/tmp/bin", PROGRAMS),
+	EACH("~/.qwen/projects/*/memory", MEMORY),
 	END_OF_FILES,
 };
 static const struct agent_host qwen_hosts[] = {
@@ -450,7 +465,7 @@ static void write_files(struct buf *out, const struct agent_profile *p)
 {
 	buf_printf(out, "[permissions.'%s%s'.filesystem]\n", prefix, p->name);
 	for (const struct agent_file *f = p->files; f->path; f++)
-		if (f->kind != AGENT_PLACE)
+		if (f->kind != AGENT_PLACE && f->kind != AGENT_EACH)
 			buf_printf(out, "'%s' = { '.' = '%s' }\n", f->path,
 				   f->kind == AGENT_STATE || f->kind == AGENT_CREDENTIAL ? "write"
 											 : "read");

@@ -19,6 +19,7 @@ enum agent_file_kind {
 	AGENT_CREDENTIAL, /* its own, which it also renews */
 	AGENT_READ,	  /* its own, only read: a secret of others otherwise */
 	AGENT_PLACE, /* a directory of its state, for which there is no entry: only what is in it has one */
+	AGENT_EACH, /* '*' in it: the directories that it obeys there. No entry: `cordon agent` finds them */
 	/* What it obeys: read-only. While it is missing, this stands there (P11): */
 	AGENT_OBEYED_DIR,  /* an empty directory */
 	AGENT_OBEYED_JSON, /* a file with an empty object */

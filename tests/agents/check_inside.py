@@ -41,15 +41,16 @@ def agents(base):
         "claude": Agent(["-p", "go", "--allowedTools", "Bash"], {
             "ANTHROPIC_BASE_URL": base, "ANTHROPIC_API_KEY": "none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1"},
-            {".claude/settings.json": "{}", ".claude/statusline.sh": "#!/bin/sh\n", ".claude.json": "{}"},
+            {".claude/settings.json": "{}", ".claude/session-env/x/x.sh": "", ".claude/statusline.sh": "#!/bin/sh\n", ".claude.json": "{}"},
             [".claude/settings.json", ".claude/commands/x.md", ".claude/skills/x/SKILL.md", ".claude/statusline.sh",
-             ".claude/plugins/x", ".claude/.config.json", ".claude/CLAUDE.md", ".claude.json"],
+             ".claude/plugins/x", ".claude/.config.json", ".claude/CLAUDE.md", ".claude.json", ".claude/shell-snapshots/x.sh",
+             ".claude/session-env/x/x.sh"],
             ".claude/projects/*/*.jsonl"),
         "codex": Agent(["exec", "--skip-git-repo-check", "go"], {"FAKE_API_KEY": "none"},
             {".codex/config.toml": f'model = "gpt-5"\nmodel_provider = "fake"\n[model_providers.fake]\nname = "fake"\n'
              f'base_url = "{base}/v1"\nwire_api = "responses"\n'},
             [".codex/config.toml", ".codex/hooks.json", ".codex/rules/x.rules", ".codex/skills/x/SKILL.md",
-             ".codex/AGENTS.md", ".codex/prompts/x.md", ".codex/.env"],
+             ".codex/AGENTS.md", ".codex/prompts/x.md", ".codex/.env", ".codex/shell_snapshots/x.sh"],
             ".codex/sessions/**/*.jsonl"),
         "copilot": Agent(["-p", "go", "--allow-all-tools", "--allow-all-paths", "--no-auto-update"], {
             "COPILOT_PROVIDER_BASE_URL": f"{base}/v1", "COPILOT_PROVIDER_API_KEY": "none", "COPILOT_MODEL": "gpt-5",

@@ -15,8 +15,10 @@ NAMES = ("claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen")
 STATES = {"claude": [".claude"], "codex": [".codex"], "copilot": [".copilot"], "gemini": [".gemini"], "pi": [".pi/agent"],
           "opencode": [".config/opencode", ".local/share/opencode", ".local/state/opencode"], "qwen": [".qwen"]}
 # What each obeys, as a command could plant it.
-OBEYED = {"claude": [".claude/settings.json", ".claude/hooks/x", ".claude/plugins/x", ".claude/.config.json"],
-          "codex": [".codex/config.toml", ".codex/hooks.json", ".codex/skills/x", ".codex/rules/x", ".codex/.env"],
+OBEYED = {"claude": [".claude/settings.json", ".claude/hooks/x", ".claude/plugins/x", ".claude/.config.json",
+                     ".claude/shell-snapshots/x.sh"],
+          "codex": [".codex/config.toml", ".codex/hooks.json", ".codex/skills/x", ".codex/rules/x", ".codex/.env",
+                    ".codex/shell_snapshots/x.sh"],
           "copilot": [".copilot/mcp-config.json", ".copilot/config.json", ".copilot/pkg/x", ".copilot/hooks/x"],
           "gemini": [".gemini/settings.json", ".gemini/extensions/x", ".gemini/tmp/bin/rg", ".gemini/.env"],
           "opencode": [".config/opencode/opencode.json", ".config/opencode/plugin/x", ".local/share/opencode/auth.json",
@@ -90,8 +92,10 @@ def own_options_come_first_and_are_said(w: World):
     d = Desk(w)
     said = d.agent("codex", "exec", "x", do='cat "$TMPDIR/args"')
     assert said.out.splitlines()[:3] == ["--no-daemon", "--config", 'sandbox_mode="danger-full-access"'], said
+    assert "features.shell_snapshot=false" in said.out.splitlines(), said
     assert said.out.splitlines()[-2:] == ["exec", "x"] and said.err.count("Codex: its own sandbox") == 1, said
     assert d.agent("--quiet", "codex", do="true").err == ""
+    assert d.agent("claude", do="echo $CLAUDE_CODE_DISABLE_AUTO_MEMORY").out == "1\n"
     said = d.agent("claude", "-p", do='cat "$TMPDIR/args"; echo $DISABLE_AUTOUPDATER')
     assert json.loads(said.out.splitlines()[1]) == {"sandbox": {"enabled": False}}, said
     said = d.agent("claude", "--settings=x", do='cat "$TMPDIR/args"')
@@ -159,6 +163,47 @@ def what_is_there_already_can_be_read_and_not_changed(w: World):
     said = d.agent("claude", do=do)
     assert said.out == "{}history.jsonl\n", said
     assert (w.home / ".claude/mine.sh").read_text() == "#!/bin/sh\n", said
+
+
+@case
+def what_a_live_session_starts_its_commands_with_is_kept(w: World):
+    d = Desk(w)
+    live = {"claude": [".claude/shell-snapshots/snapshot-bash-1.sh", ".claude/session-env/one/sessionstart-hook-0.sh"],
+            "codex": [".codex/shell_snapshots/one.sh"]}
+    for name, paths in live.items():
+        beside = f".{name}/sessions/one.jsonl"
+        for path in (*paths, beside):
+            w.write(f"home/{path}", "true\n")
+        do = "".join(f"echo 'echo planted' >>~/{path}; " for path in (*paths, beside))
+        do += "".join(f"echo x >~/{path}.new; mv -f ~/{beside} ~/{path}; " for path in paths) + ":"
+        said = d.agent(name, do=do)
+        assert all((w.home / path).read_text() == "true\n" and not (w.home / f"{path}.new").exists() for path in paths), said
+        assert (w.home / beside).read_text() == "true\necho planted\n", said
+        subprocess.run(["sh", "-c", do.replace("mv ", ": ")], check=True, env=w.env)
+        assert all("planted" in (w.home / path).read_text() for path in paths), name
+    d.agent("claude", do="mkdir ~/.claude/session-env/mine")  # each session makes one
+
+
+MEMORIES = {"claude": ".claude/projects", "gemini": ".gemini/tmp", "qwen": ".qwen/projects"}
+
+
+@case
+def what_is_remembered_of_a_project_is_kept(w: World):
+    d = Desk(w)
+    for name, projects in MEMORIES.items():
+        w.write(f"home/{projects}/-one/memory/MEMORY.md", "mine\n")
+        w.write(f"home/{projects}/-two/session.jsonl", "{}\n")
+        places = [f"{w.home}/{projects}/{project}" for project in ("-one", "-two")]
+        do = "".join(f"mkdir -p {place}/memory; echo planted >>{place}/memory/MEMORY.md; echo saved >>{place}/session.jsonl; "
+                     f"mv {place} {place}-moved; " for place in places) + f"cat {places[0]}/memory/MEMORY.md"
+        d.agent("--dry-run", name)
+        assert not (w.home / projects / "-two/memory").exists()
+        said = d.agent(name, do=do)
+        assert said.out == "mine\n" and (w.home / projects / "-one/memory/MEMORY.md").read_text() == "mine\n", said
+        assert not (w.home / projects / "-two/memory/MEMORY.md").exists(), said
+        assert all((w.home / projects / p / "session.jsonl").read_text().endswith("saved\n") for p in ("-one", "-two")), said
+        subprocess.run(["sh", "-c", do.replace("mv ", ": ")], check=True, env=w.env, stdout=subprocess.DEVNULL)
+        assert all("planted" in (w.home / projects / p / "memory/MEMORY.md").read_text() for p in ("-one", "-two")), name
 
 
 @case
@@ -234,6 +279,28 @@ def state_that_lies_elsewhere_is_refused(w: World):
     assert "CODEX_HOME" in err and "~/.codex" in err and not (w.home / ".codex").exists(), err
     d.agent("codex", do="true", env={"CODEX_HOME": f"{w.home}/.codex"})
     assert "OPENCODE_CONFIG_CONTENT" in d.agent("opencode", status=125, env={"OPENCODE_CONFIG_CONTENT": "{}"}).err
+
+
+@case
+def state_that_options_or_the_profile_move_is_refused(w: World):
+    d = Desk(w)
+    usual = f"CODEX_HOME={w.home}/.codex"
+    for words, named in ((["--env", "CODEX_HOME=/elsewhere", "codex"], "CODEX_HOME"),
+                         (["--env", usual, "--env", "CODEX_HOME=/elsewhere", "codex"], "CODEX_HOME"),
+                         (["--env", f"HOME={w.repo}", "codex"], "HOME"),
+                         (["--env", "OPENCODE_CONFIG_CONTENT={}", "opencode"], "OPENCODE_CONFIG_CONTENT")):
+        err = d.agent(*words, do="echo ran", status=125).err
+        assert f"${named}" in err and "--env" in err, err
+    assert d.agent("--env", usual, "--env", "OTHER=x", "codex", do="echo $OTHER").out == "x\n"
+    for agent, name, value in (("codex", "CODEX_HOME", "/elsewhere"), ("codex", "HOME", str(w.repo)),
+                               ("opencode", "OPENCODE_CONFIG_CONTENT", "{}"), ("codex", "OTHER", "x")):
+        w.write_config(f'[permissions.mine]\nextends = ":agent-{agent}"\n[permissions.mine.environment]\n'
+                       f'set = {{ {name} = "{value}" }}\n')
+        if name == "OTHER":
+            assert d.agent("-P", "mine", agent, do="echo $OTHER").out == "x\n"
+            continue
+        err = d.agent("-P", "mine", agent, do="echo ran", status=125).err
+        assert f"${name}" in err and "environment.set" in err, err
 
 
 @case

@@ -36,6 +36,7 @@ TEST(what_an_agent_obeys_lies_in_its_state)
 
 		for (const struct agent_file *f = p->files; f->path; f++) {
 			CHECK(str_has_prefix(str_of(f->path), STR("~/.")) && f->reason[0]);
+			CHECK((strstr(f->path, "/*") != NULL) == (f->kind == AGENT_EACH));
 			obeyed += f->kind >= AGENT_OBEYED_DIR;
 			if (f->kind != AGENT_STATE && f->kind != AGENT_READ)
 				CHECK(find_state(p, f->path) != NULL);
