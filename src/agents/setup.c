@@ -73,19 +73,31 @@ static int find_private(struct setup *s, struct err *e)
 	return check_name(s->places.private, "the state directory", e);
 }
 
-static int find_journal(struct setup *s, struct err *e)
+static int find_journal(struct setup *s, const struct agent *agent, enum agent_scope scope,
+			struct str *out, struct err *e)
 {
-	const char *scope = agent_scope_names[s->scope];
 	char hash[SHA256_HEX_BYTES] = "";
 	struct str below;
 
-	if (s->scope == SCOPE_PROJECT)
+	if (scope == SCOPE_PROJECT)
 		sha256_hex(s->places.project, hash);
-	if (arena_printf(s->a, &below, e, "setup/%s-%s%s%.16s.json", s->agent->name, scope,
-			 hash[0] ? "-" : "", hash) < 0)
+	if (arena_printf(s->a, &below, e, "setup/%s-%s%s%.16s.json", agent->name,
+			 agent_scope_names[scope], hash[0] ? "-" : "", hash) < 0)
 		return err_result(e);
-	return path_join(s->a, s->scope == SCOPE_SYSTEM ? STR("/var/lib/cordon") : s->in.state_dir,
-			 below, &s->journal, e);
+	return path_join(s->a, scope == SCOPE_SYSTEM ? STR("/var/lib/cordon") : s->in.state_dir,
+			 below, out, e);
+}
+
+int setup_find_out(struct setup *s, const struct agent *agent, enum agent_scope scope, bool *out,
+		   struct err *e)
+{
+	struct str journal;
+	struct os_file is;
+
+	if (find_journal(s, agent, scope, &journal, e) < 0 || os_look(journal, &is, e) < 0)
+		return err_result(e);
+	*out = is.type != OS_MISSING;
+	return 0;
 }
 
 static int find_places(struct setup *s, struct err *e)
@@ -98,7 +110,9 @@ static int find_places(struct setup *s, struct err *e)
 		return FAIL_CAUSE(e, CAUSE_HOME_UNKNOWN, "the home directory is not known");
 	if (!s->agent)
 		return 0;
-	return find_private(s, e) < 0 || find_journal(s, e) < 0 ? err_result(e) : 0;
+	return find_private(s, e) < 0 || find_journal(s, s->agent, s->scope, &s->journal, e) < 0
+		       ? err_result(e)
+		       : 0;
 }
 
 int setup_find_program(struct setup *s, const char *name, struct str *out, struct err *e)
@@ -200,6 +214,20 @@ static int find_way(struct setup *s, struct err *e)
 
 /* ---- Doing it ----------------------------------------------------------------------------------------- */
 
+/* Without a journal it is set up if any of its pieces is there; who can't look believes that it is. */
+static bool is_set_up(struct setup *s)
+{
+	struct err ignored = ERR_INIT;
+	bool has_journal;
+
+	if (setup_find_out(s, s->agent, s->scope, &has_journal, &ignored) < 0 || has_journal)
+		return true;
+	for (size_t i = 0; i < s->changes.count; i++)
+		if (!change_is_needed(&s->changes.items[i]) && !s->changes.items[i].may_stay)
+			return true;
+	return false;
+}
+
 static bool is_needed(const struct setup *s)
 {
 	for (size_t i = 0; i < s->changes.count; i++)
@@ -237,6 +265,15 @@ static int plan_and_check(struct setup *s, struct err *e)
 	return setup_plan(s, e) < 0 ? err_result(e) : setup_check(s, e);
 }
 
+/* The probe of what was never set up would prove nothing that anybody has to be told. */
+static int check(struct setup *s, struct err *e)
+{
+	if (setup_plan(s, e) < 0)
+		return err_result(e);
+	s->is_set_up = is_set_up(s);
+	return s->is_set_up ? setup_check(s, e) : 0;
+}
+
 static int set_up(struct setup *s, struct err *e)
 {
 	struct journal journal;
@@ -244,6 +281,7 @@ static int set_up(struct setup *s, struct err *e)
 
 	if (setup_plan(s, e) < 0)
 		return err_result(e);
+	s->is_set_up = is_set_up(s);
 	if (s->action == SETUP_PLAN)
 		return 0;
 	if (!is_needed(s)) {
@@ -268,6 +306,7 @@ static int undo(struct setup *s, struct err *e)
 
 	if (journal_read(s->a, s->journal, &journal, e) < 0)
 		return err_result(e);
+	s->is_set_up = journal.file.is_there;
 	for (size_t i = 0; i < journal.entries.count; i++)
 		os_settings_drop_leftover(journal.entries.items[i].path);
 	if (!journal.file.is_there) {
@@ -297,7 +336,7 @@ static int act(struct setup *s, struct err *e)
 		return undo(s, e);
 	if (find_way(s, e) < 0)
 		return err_result(e);
-	return s->action == SETUP_CHECK ? plan_and_check(s, e) : set_up(s, e);
+	return s->action == SETUP_CHECK ? check(s, e) : set_up(s, e);
 }
 
 /* Whether the answer is no. */

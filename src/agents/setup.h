@@ -22,6 +22,7 @@ struct setup {
 	struct str journal;	     /* its path */
 	struct change_list changes;
 	VEC(struct str) problems;
+	bool is_set_up; /* before this call: what it has put somewhere is there, or may be */
 	bool is_done, is_refused;
 	struct proof proof;
 };
@@ -33,6 +34,10 @@ int setup_find_place(struct setup *s, const char *place, struct str *out, struct
 /* The program in PATH; "": it is not there. */
 int setup_find_program(struct setup *s, const char *name, struct str *out, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* Whether `agent` is set up for the scope, as far as its journal says. */
+int setup_find_out(struct setup *s, const struct agent *agent, enum agent_scope scope, bool *out,
+		   struct err *e) MUST_CHECK NONNULL;
 
 /* plan.c: what has to be changed for the way. */
 int setup_plan(struct setup *s, struct err *e) MUST_CHECK NONNULL;

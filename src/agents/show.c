@@ -17,6 +17,11 @@ static bool is_covered(const struct setup *s)
 	       !s->problems.count && !s->way->gap;
 }
 
+static bool is_proven(const struct setup *s)
+{
+	return s->proof.is_inside && !s->problems.count;
+}
+
 /* ---- Text ----------------------------------------------------------------------------------------- */
 
 /* A tab is none that could move anything on a terminal. */
@@ -83,7 +88,8 @@ static bool print_changes(struct page *p, const struct setup *s)
 
 static void print_way(struct page *p, const struct setup *s)
 {
-	if (s->way->start)
+	/* Nobody is invited to what was not proven. */
+	if (s->way->start && (is_proven(s) || (s->action != SETUP_CHECK && !s->is_done)))
 		page_printf(p, "start it with '%s' from now on; '%s' alone is as before\n",
 			    s->way->start, s->agent->program);
 	if (s->way->gap) {
@@ -94,9 +100,29 @@ static void print_way(struct page *p, const struct setup *s)
 		page_printf(p, "note: %s\n", s->way->limit);
 }
 
+/* ", set up (user, project)"; false: a part of it can't be seen. */
+static bool print_scopes(struct page *p, struct setup *s, const struct agent *agent)
+{
+	bool sees_all = true;
+	size_t count = 0;
+
+	for (size_t i = 0; i < SCOPE_COUNT; i++) {
+		struct err ignored = ERR_INIT;
+		bool is_there;
+
+		if (setup_find_out(s, agent, (enum agent_scope)i, &is_there, &ignored) < 0)
+			sees_all = false;
+		else if (is_there)
+			page_printf(p, "%s%s", count++ ? ", " : ", set up (", agent_scope_names[i]);
+	}
+	page_text(p, count ? ")" : ", not set up");
+	return sees_all;
+}
+
 static void print_list(struct page *p, const struct setup *const_setup)
 {
 	struct setup *s = (struct setup *)(uintptr_t)const_setup;
+	bool sees_all = true;
 	size_t found = 0;
 
 	for (size_t i = 0; i < agent_count; i++) {
@@ -111,8 +137,11 @@ static void print_list(struct page *p, const struct setup *const_setup)
 		} else {
 			page_printf(p, "no '%s' in PATH", agents[i].program);
 		}
+		sees_all &= print_scopes(p, s, &agents[i]);
 		page_line(p);
 	}
+	if (!sees_all)
+		page_text(p, "\nonly root can see what is set up for the system\n");
 	if (!found)
 		page_text(p, "no agent was found\n");
 	else
@@ -134,6 +163,20 @@ static void print_proof(struct page *p, const struct setup *s)
 	page_line(p);
 }
 
+static void print_title(struct page *p, enum style style, const char *word, const struct setup *s)
+{
+	page_style(p, style, "%s", word);
+	page_printf(p, ": %s (%s)\n", s->agent->title, agent_scope_names[s->scope]);
+}
+
+/* The words that have the same scope again. */
+static void print_command(struct page *p, const struct setup *s, const char *option)
+{
+	page_printf(p, "'cordon setup %s%s%s%s'", s->agent->name,
+		    s->scope == SCOPE_USER ? "" : " --",
+		    s->scope == SCOPE_USER ? "" : agent_scope_names[s->scope], option);
+}
+
 static void print_check(struct page *p, const struct setup *s)
 {
 	for (size_t i = 0; i < s->problems.count; i++) {
@@ -153,6 +196,41 @@ static void print_check(struct page *p, const struct setup *s)
 			    s->way->start ? s->way->start : "", s->way->start ? "'" : "");
 }
 
+/* Of --check. */
+static void print_answer(struct page *p, const struct setup *s)
+{
+	if (s->is_set_up) {
+		print_check(p, s);
+		return;
+	}
+	print_title(p, STYLE_BAD, "not set up", s);
+	if (p->is_brief)
+		return;
+	print_command(p, s, s->way->gap ? " --partial" : "");
+	page_text(p, " sets it up\n");
+}
+
+/* Of what was done, or undone. */
+static void print_end(struct page *p, const struct setup *s)
+{
+	if (s->action == SETUP_UNDO) {
+		if (s->is_set_up)
+			print_title(p, STYLE_GOOD, "undone", s);
+		else
+			print_title(p, STYLE_CAREFUL, "not set up", s);
+		return;
+	}
+	print_title(p, is_proven(s) ? STYLE_GOOD : STYLE_BAD, is_proven(s) ? "done" : "not proven",
+		    s);
+	if (p->is_brief)
+		return;
+	print_check(p, s);
+	if (is_proven(s))
+		return;
+	print_command(p, s, " --undo");
+	page_text(p, " puts back what was there\n");
+}
+
 void setup_print(struct page *p, const void *data)
 {
 	const struct setup *s = data;
@@ -167,14 +245,11 @@ void setup_print(struct page *p, const void *data)
 		return;
 	}
 	if (s->action == SETUP_CHECK) {
-		print_check(p, s);
+		print_answer(p, s);
 		return;
 	}
 	if (s->is_done) {
-		page_style(p, STYLE_GOOD, "%s", s->action == SETUP_UNDO ? "undone" : "done");
-		page_printf(p, ": %s (%s)\n", s->agent->title, agent_scope_names[s->scope]);
-		if (s->action == SETUP_DO && !p->is_brief)
-			print_check(p, s);
+		print_end(p, s);
 		return;
 	}
 	if (s->is_refused) {
@@ -211,6 +286,21 @@ static void describe_changes(struct json_writer *w, const struct setup *s)
 	json_end_array(w);
 }
 
+static void describe_scopes(struct json_writer *w, struct setup *s, const struct agent *agent)
+{
+	json_key(w, "set_up");
+	json_begin_array(w);
+	for (size_t i = 0; i < SCOPE_COUNT; i++) {
+		struct err ignored = ERR_INIT;
+		bool is_there;
+
+		if (setup_find_out(s, agent, (enum agent_scope)i, &is_there, &ignored) == 0 &&
+		    is_there)
+			json_add_text(w, agent_scope_names[i]);
+	}
+	json_end_array(w);
+}
+
 static void describe_agents(struct json_writer *w, const struct setup *const_setup)
 {
 	struct setup *s = (struct setup *)(uintptr_t)const_setup;
@@ -227,6 +317,7 @@ static void describe_agents(struct json_writer *w, const struct setup *const_set
 		json_text(w, "name", agents[i].name);
 		json_text(w, "program", agents[i].program);
 		json_str_or_null(w, "found", program);
+		describe_scopes(w, s, &agents[i]);
 		json_end_object(w);
 	}
 	json_end_array(w);
@@ -241,6 +332,7 @@ void setup_describe(struct json_writer *w, const void *data)
 	json_text(w, "action", action_names[s->action]);
 	json_text(w, "agent", s->agent ? s->agent->name : NULL);
 	json_text(w, "scope", s->agent ? agent_scope_names[s->scope] : NULL);
+	json_bool(w, "was_set_up", s->is_set_up);
 	json_bool(w, "done", s->is_done);
 	json_bool(w, "covered", is_covered(s));
 	json_text(w, "start", s->way ? s->way->start : NULL);

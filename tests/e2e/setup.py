@@ -132,6 +132,46 @@ def the_proof_is_the_answer_of_the_supervisor(w: World):
 
 
 @case
+def what_was_never_set_up_is_said_to_be_so(w: World):
+    d = Desk(w)
+
+    def scopes():
+        return {agent["name"]: agent["set_up"] for agent in d.json()["agents"] if agent["set_up"]}
+
+    before = d.everything()
+    for _ in range(2):
+        found = d.json("codex", "--check", status=1)
+        assert not found["was_set_up"] and not found["problems"] and not found["covered"], found
+        said = d.setup("codex", "--check", status=1).out
+        assert "not set up: Codex (user)" in said and "cordon-codex" not in said, said
+        assert d.setup("codex", "--undo", "--yes").out == "not set up: Codex (user)\n"
+        assert not d.json("codex", "--undo", "--yes")["was_set_up"] and not scopes()
+        assert d.everything() == before
+        assert d.setup("codex", "--yes").out.startswith("done: Codex (user)\n")
+        assert scopes() == {"codex": ["user"]} and ", set up (user)\n" in d.setup().out
+        assert d.json("codex", "--check")["was_set_up"]
+        assert d.setup("codex", "--undo", "--yes").out == "undone: Codex (user)\n"
+    assert "claude" in d.setup().out and "set up (" not in d.setup().out
+
+
+@case
+def what_is_not_proven_is_not_called_done(w: World):
+    d = Desk(w)
+    before = d.everything()
+    d.script(d.bin / "codex", "exit 9")
+    for words in ((), ("--quiet",)):
+        said = d.setup("codex", "--yes", *words, status=1).out
+        assert said.startswith("not proven: Codex (user)\n") and "done" not in said and "start it with" not in said, said
+        assert words or ("problem: " in said and "'cordon setup codex --undo'" in said), said
+    said = d.setup("codex", "--check", status=1).out
+    assert "problem: " in said and "start it with" not in said, said
+    found = d.json("codex", "--yes", status=1)
+    assert found["was_set_up"] and not found["covered"] and found["problems"], found
+    d.setup("codex", "--undo", "--yes")
+    assert d.everything() == before
+
+
+@case
 def a_way_that_leads_outside_is_found(w: World):
     d = Desk(w)
     d.setup("opencode", "--yes")
