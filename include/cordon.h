@@ -140,7 +140,10 @@ enum {
 	 * The policy is loaded for its rules about hosts only: a home directory is not refused as
 	 * a writable workspace. Runs ignore this flag.
 	 */
-	CORDON_LOAD_HOSTS_ONLY = 1
+	CORDON_LOAD_HOSTS_ONLY = 1,
+
+	/* cordon_approvals(): only what is always allowed, and nothing that sessions allow. */
+	CORDON_LOAD_ALWAYS_ONLY = 2
 };
 
 /* Relative paths in it are relative to the working directory of the process. */

@@ -77,15 +77,24 @@ static const char *find_session(const struct args *args)
 	return set && set[0] ? set : NULL;
 }
 
+/* To look at what 'clear' would end, and at nothing that stays. */
+static struct cordon_load_options look_at_cleared(const struct args *args)
+{
+	struct cordon_load_options load = args->load;
+
+	load.session = find_session(args);
+	load.flags |= load.session ? 0 : CORDON_LOAD_ALWAYS_ONLY;
+	return load;
+}
+
 /* Whether anything is approved; also if that can't be known, because then the call says why. */
 static bool has_any(const struct args *args)
 {
-	struct cordon_load_options load = args->load;
+	struct cordon_load_options load = look_at_cleared(args);
 	cordon_report *report;
 	const char *ids;
 	bool has;
 
-	load.session = find_session(args);
 	if (cordon_approvals(&load, NULL, 0, &report, NULL) < 0)
 		return true;
 	ids = cordon_report_text(report, CORDON_TEXT_BRIEF);
@@ -97,8 +106,8 @@ static bool has_any(const struct args *args)
 /* Asks a person who can see what it is about; nobody else can say yes but by --yes. */
 static bool ask_person(const struct args *args)
 {
-	struct cordon_load_options load = args->load;
-	const char *session = find_session(args);
+	struct cordon_load_options load = look_at_cleared(args);
+	const char *session = load.session;
 	cordon_error *error = NULL;
 	cordon_report *report;
 	const char *text;
@@ -113,7 +122,6 @@ static bool ask_person(const struct args *args)
 			       session ? session : "");
 		return false;
 	}
-	load.session = session;
 	/* Nobody says yes to what they have not seen. */
 	if (cordon_approvals(&load, NULL, 0, &report, &error) < 0) {
 		(void)finish_error(args, error);

@@ -87,7 +87,7 @@ int options_read(const struct cordon_load_options *in, struct cordon_load_option
 		if (check_list(list.items, list.count, value->member, e) < 0)
 			return err_result(e);
 	}
-	if (out->flags & ~(uint64_t)CORDON_LOAD_HOSTS_ONLY)
+	if (out->flags & ~(uint64_t)(CORDON_LOAD_HOSTS_ONLY | CORDON_LOAD_ALWAYS_ONLY))
 		return FAIL(e, ERR_ARGUMENT, "cordon_load_options.flags has an unknown flag");
 	return 0;
 }

@@ -139,7 +139,7 @@ static int find_stores(cordon_report *report, const struct cordon_load_options *
 		       bool ends_all, struct approvals *all, struct err *e)
 {
 	/* Ending all of them ends no session's, unless that is named. */
-	bool has_sessions = !ends_all;
+	bool has_sessions = !ends_all && !(options && options->flags & CORDON_LOAD_ALWAYS_ONLY);
 	struct arena *a = &report->arena;
 	scoped_arena texts = ARENA_INIT(TEXTS_MAX_BYTES);
 	struct inputs in = { .a = a, .texts = &texts, .options = options };

@@ -343,18 +343,29 @@ def clear_at_a_terminal(w, typed):
 
 @case
 def what_can_not_be_shown_is_not_ended(w: World):
-    put_always(w, entry("write", "/opt/x", dir=True))
-    sessions = session_file(w, "work").parent
-    sessions.parent.mkdir(parents=True, exist_ok=True)
-    sessions.write_text("not a directory", encoding="ascii")
+    file = put_always(w, entry("write", "/opt/x", dir=True))
+    kept = file.read_text()
+    file.write_text("version = 1\n", encoding="ascii")
     status, said = clear_at_a_terminal(w, b"y\n")
-    assert status != 0 and str(sessions) in said and "[y/N]" not in said, (status, said)
-    sessions.unlink()
+    assert status != 0 and "[y/N]" not in said and file.read_text() == "version = 1\n", (status, said)
+    file.write_text(kept, encoding="ascii")
     assert len(ids(w)) == 1
     status, said = clear_at_a_terminal(w, b"n\n")
     assert status != 0 and "[y/N]" in said and len(ids(w)) == 1, (status, said)
     status, said = clear_at_a_terminal(w, b"y\n")
     assert status == 0 and "/opt/x" in said and not ids(w), (status, said)
+
+
+@case
+def clear_shows_and_asks_about_nothing_that_stays(w: World):
+    put_session(w, entry("write", "/opt/y", number=1, workspace=str(w.repo), policy="sha256:0"))
+    status, said = clear_at_a_terminal(w, b"")
+    assert status == 0 and "[y/N]" not in said and "/opt/y" not in said and len(ids(w)) == 1, (status, said)
+    assert w.ok("approvals", "clear").status == 0
+    put_always(w, entry("write", "/opt/x", dir=True))
+    status, said = clear_at_a_terminal(w, b"y\n")
+    assert status == 0 and "[y/N]" in said and "/opt/x" in said and "/opt/y" not in said, (status, said)
+    assert ids(w) == ["0" * 11 + "1"]
 
 
 @case
