@@ -15,14 +15,21 @@ const char about_why[] =
 	"decides that and where it is written; which rules it overrides; and the smallest edit\n"
 	"that would change the answer. The operand is a path if it contains a '/', begins with\n"
 	"'.' or '~', or names a file in this directory; so is a word without '.' or ':', but for\n"
-	"localhost. All else is a host. Host names are not resolved, and nothing is run. With\n"
-	"the options of a run the answer is for that run.\n\nThe exit status is 0 for yes, 1 for "
+	"localhost. With --platform windows a '\\' makes a path too. All else is a host. Host "
+	"names\n"
+	"are not resolved, and nothing is run. With the options of a run the answer is for\n"
+	"that run.\n\nThe exit status is 0 for yes, 1 for "
 	"no (denied, or less than --read or --write asks\n"
 	"for), and 125 for an error.";
 
 static bool asks_access(const struct args *args)
 {
 	return args_have(args, OPT_READ) || args_have(args, OPT_WRITE);
+}
+
+static bool is_for_windows(const struct args *args)
+{
+	return args->run.platform && strcmp(args->run.platform, "windows") == 0;
 }
 
 /* False for what looks like neither a path nor a host, unless --path says that it is one. */
@@ -34,7 +41,8 @@ static bool is_named_well(const struct args *args)
 		return true;
 	if (strstr(subject, "://") && asks_access(args))
 		complain_usage(args, "'%s' is a URL; --read and --write are for paths", subject);
-	else if (subject[0] == '~' && subject[1] && subject[1] != '/')
+	else if (subject[0] == '~' && subject[1] && subject[1] != '/' &&
+		 !(subject[1] == '\\' && is_for_windows(args)))
 		complain_usage(args,
 			       "can't expand '%s': write the home directory in full, or ./%s for a "
 			       "file of that name",
@@ -95,7 +103,7 @@ static bool names_path(const struct args *args)
 	/* A host is neither read nor written; what was meant by a URL is said of hosts. */
 	return asks_access(args) || subject[0] == '.' || subject[0] == '~' ||
 	       (strchr(subject, '/') && !strstr(subject, "://")) || is_here(args) ||
-	       is_word(subject);
+	       is_word(subject) || (strchr(subject, '\\') && is_for_windows(args));
 }
 
 /* It was taken for a path or a host by its looks alone. */

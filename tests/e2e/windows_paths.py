@@ -80,6 +80,17 @@ def what_cannot_be_told_from_the_text_is_refused(w: World):
 
 
 @case
+def what_only_windows_has_in_a_path_makes_one(w: World):
+    for path in (HOME + "\\x", "C:/Users/me/x", "\\\\?\\C:\\Users\\me\\x", "~\\x"):
+        assert w.run("why", "--json", path, *windows(w)).json["path"] == HOME + "\\x", path
+    # A share is no path that a policy can name, but it is no host either.
+    assert w.cause("why", "\\\\srv\\x", *windows(w)) == "bad_path"
+    assert w.run("why", "--json", "registry.example:443", *windows(w)).json["host"] == "registry.example"
+    w.write_config("")
+    assert w.cause("why", HOME + "\\x") == "syntax"
+
+
+@case
 def keys_are_written_as_on_windows(w: World):
     assert ask(w, "D:\\DATA\\y") == ("deny", "D:\\DATA\\y".replace("DATA", "data"))
     assert ask(w, "~\\private\\x")[0] == "deny"
