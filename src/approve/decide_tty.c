@@ -317,7 +317,7 @@ static bool take_line(struct decide_tty *d)
 		return true;
 	}
 	if (d->is_garbled)
-		buf_add_text(&why, "that is no answer");
+		question_explain(&d->first->ask, &why);
 	if (d->length || d->is_garbled) {
 		buf_add_text(&why, "; the question stands\n");
 		write_text(d, STR("cordon: "));

@@ -252,17 +252,24 @@ static void add_words(const struct page *p, const struct ask *ask)
 	}
 }
 
-static void add_scopes(const struct page *p, scope_set scopes)
+/* The words of them, each behind a blank. */
+static void list_scopes(struct buf *out, scope_set scopes, const char *after)
 {
 	static const enum grant_scope order[] = { SCOPE_ONCE, SCOPE_MINUTES, SCOPE_RUN,
 						  SCOPE_SESSION, SCOPE_ALWAYS };
+
+	for (size_t i = 0; i < COUNT_OF(order); i++)
+		if (scopes & SCOPE_BIT(order[i]))
+			buf_printf(out, " %s%s%s", grant_scope_name(order[i]),
+				   order[i] == SCOPE_MINUTES ? ":N" : "", after);
+}
+
+static void add_scopes(const struct page *p, scope_set scopes)
+{
 	scoped_buf text = BUF_INIT(256);
 
 	buf_add_text(&text, "   ");
-	for (size_t i = 0; i < COUNT_OF(order); i++)
-		if (scopes & SCOPE_BIT(order[i]))
-			buf_printf(&text, " %s%s", grant_scope_name(order[i]),
-				   order[i] == SCOPE_MINUTES ? ":N" : "");
+	list_scopes(&text, scopes, "");
 	buf_add_char(&text, '\0');
 	if (text.failed == ERR_OK)
 		add_text(p, text.p);
@@ -384,6 +391,17 @@ static void explain_scope(const struct ask *ask, size_t number, enum grant_scope
 		buf_printf(why, "no offer can be had \"%s\"", grant_scope_name(scope));
 }
 
+void question_explain(const struct ask *ask, struct buf *why)
+{
+	scope_set scopes = 0;
+
+	for (size_t i = 0; i < ask->offer_count; i++)
+		scopes |= ask->offers[i].scopes;
+	buf_add_text(why, "that is no answer; write");
+	list_scopes(why, scopes, ",");
+	buf_add_text(why, " deny or denyall");
+}
+
 /* In lower case; "": it is too long for an answer. */
 static struct str lower(struct str line, char room[QUESTION_MAX_ANSWER])
 {
@@ -414,7 +432,7 @@ bool question_parse(struct str line, const struct ask *ask, struct answer *out, 
 			buf_printf(why, "write the number of minutes so: minutes:10 (1 to %d)",
 				   ASK_MAX_MINUTES);
 		else
-			buf_add_text(why, "that is no answer");
+			question_explain(ask, why);
 		return false;
 	}
 	if (number > ask->offer_count || !ask->offer_count) {

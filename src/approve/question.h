@@ -31,6 +31,9 @@ void question_add(struct buf *out, const struct ask *ask, const struct question_
 bool question_parse(struct str line, const struct ask *ask, struct answer *out, struct buf *why)
 	MUST_CHECK NONNULL;
 
+/* Says of a line that it is no answer, and which words are. */
+void question_explain(const struct ask *ask, struct buf *why) NONNULL;
+
 /*
  * ESCALATE: whether all words of the command are shown. SECURITY: whoever decides about a command has to
  * see each; one that is cut could hide the argument that matters.

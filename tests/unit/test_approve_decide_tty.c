@@ -299,7 +299,7 @@ TEST(anything_else_is_told_and_the_question_stands)
 	wait_ms(&w, SETTLED_MS);
 	/* What follows a line that is no answer was not typed to the new question. */
 	type(&w, "yes\rrun\r");
-	CHECK(w.count == 0 && has_shown(&w, "that is no answer; the question stands"));
+	CHECK(w.count == 0 && has_shown(&w, "deny or denyall; the question stands"));
 	CHECK_INT(count_shown(&w, "may this be done"), 1);
 	wait_ms(&w, SETTLED_MS);
 	type(&w, "a line that is much longer than any answer could ever be\r");

@@ -235,7 +235,8 @@ TEST(a_line_that_answers_nothing_is_told_why)
 		{ "2 once", "offer 2 can't be had \"once\"" },
 		{ "1 run", "offer 1 can't be had \"run\"" },
 		{ "session", "there is no session: start with --session NAME" },
-		{ "yes", "that is no answer" },
+		{ "yes", "that is no answer; write once, minutes:N, run, always, deny or denyall" },
+		{ "2", "that is no answer; write once, minutes:N, run, always, deny or denyall" },
 	};
 	const struct ask ask = make_ask();
 
