@@ -120,6 +120,13 @@ static bool is_editable(const struct host_change *hf, const struct origin *origi
 	return suggest_is_in_file(origin) && suggest_is_ours(&hf->f, origin);
 }
 
+/* A line of a profile overrides what it inherits from one that is built in. */
+static bool is_overridable(const struct host_change *hf, const struct net_verdict *v)
+{
+	return v->rule && v->layer == 0 && str_eq(v->rule->domain.text, hf->own.text) &&
+	       v->origin.file && strcmp(v->origin.file, "built-in") == 0;
+}
+
 /* ---- Remedies ----------------------------------------------------------- */
 
 static bool has_exact(const struct host_change *hf)
@@ -169,7 +176,8 @@ static int cure_deny(struct host_change *hf, const struct net_verdict *v)
 			return add_rule(hf, &hf->own, true);
 		return 0;
 	case NET_REASON_RULE:
-		return is_editable(hf, &v->origin) ? change_rule(hf, v) : 0;
+		return is_editable(hf, &v->origin) || is_overridable(hf, v) ? change_rule(hf, v)
+									    : 0;
 	case NET_REASON_PRIVATE:
 		return pass_guard(hf);
 	case NET_REASON_UNMATCHED:
@@ -188,7 +196,8 @@ static int cure_allow(struct host_change *hf, const struct net_verdict *v)
 	/* Any rule makes the network managed, so the other hosts have to be allowed too. */
 	if (v->reason == NET_REASON_FULL && add_text(hf, STR("*"), true) < 0)
 		return err_result(hf->f.e);
-	if (v->rule && str_eq(v->rule->domain.text, hf->own.text) && is_editable(hf, &v->origin))
+	if (is_overridable(hf, v) ||
+	    (v->rule && str_eq(v->rule->domain.text, hf->own.text) && is_editable(hf, &v->origin)))
 		return change_rule(hf, v);
 	return add_rule(hf, &hf->own, false);
 }

@@ -335,6 +335,21 @@ def of_a_private_tmp_it_is_said_what_holds_inside(w: World):
 
 
 @case
+def a_host_that_a_built_in_profile_names_is_denied_by_an_own_one(w: World):
+    w.ok("init")
+    host = "api.openai.com"
+    for config in ("", "default_permissions = 'mine'\n[permissions.mine]\nextends = ':agent-codex'\n"):
+        w.write_config(config)
+        args = () if config else ("-P", ":agent-codex")
+        found = w.ok("why", *args, host, "--json").json
+        assert found["decision"] == "allow" and found["why_not"] is None, found
+        suggested = change(found)
+        tried = str(w.write("tried.toml", config + suggested["toml"]))
+        own = ("--config-file", tried, "-P", suggested["profile"] or "mine")
+        assert w.decision(host, *own) == "deny" and w.decision("auth.openai.com", *own) == "allow", suggested
+
+
+@case
 def an_own_profile_is_chosen_by_what_chooses_now(w: World):
     w.write_config('default_permissions = ":read-only"\n')
     for args, env, words in (
