@@ -134,7 +134,7 @@ static size_t count_alike(const struct plan *plan, size_t at)
 
 /*
  * An entry like :secrets stands for dozens of paths. The first few show what it does, so the text
- * leaves the others out; --quiet and --json list all.
+ * leaves the others out; --json lists all.
  */
 static void print_regions(struct page *p, const struct explanation *x)
 {
@@ -152,16 +152,15 @@ static void print_regions(struct page *p, const struct explanation *x)
 	if (!p->is_brief)
 		title(p, "files: the deepest line that covers a path counts");
 	for (size_t i = 0; i < plan->regions.count; i++) {
-		if (!p->is_brief && is_listed_below(plan, i))
+		if (is_listed_below(plan, i))
 			continue;
-		if (!p->is_brief && count_alike(plan, i) >= ALIKE_MAX)
+		if (count_alike(plan, i) >= ALIKE_MAX)
 			left_out++;
 		else
 			print_region(p, &plan->regions.items[i], width, label_width);
 	}
-	if (left_out)
-		page_printf(p, "  and %zu more like these; --quiet and --json list all\n",
-			    left_out);
+	if (left_out && !p->is_brief)
+		page_printf(p, "  and %zu more like these; --json lists all\n", left_out);
 }
 
 static void print_globs(struct page *p, const struct plan *plan)

@@ -77,6 +77,15 @@ def the_policy_that_the_readme_shows_does_no_harm(w: World):
 
 
 @case
+def explain_prints_no_more_when_it_is_quiet(w: World):
+    all_ = {f["path"] for f in w.ok("explain", "--json", "-P", ":agent-codex").json["files"]}
+    long, quiet = w.ok("explain", "-P", ":agent-codex").out, w.ok("explain", "-q", "-P", ":agent-codex").out
+    shown = [line.split()[1] for line in quiet.splitlines()]
+    assert shown and all(path in long for path in shown), quiet
+    assert len(shown) == len(set(shown)) < len(all_) and len(quiet) < len(long), quiet
+
+
+@case
 def init_leaves_an_existing_file_alone(w: World):
     w.write_config("# mine\n")
     said = w.fails("init")
