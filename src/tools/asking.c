@@ -140,7 +140,8 @@ static int keep_grant(struct toolbox *box, const struct answer *answer, struct e
 	struct box_grant *g;
 
 	for (size_t i = 0; i < box->grants.count; i++)
-		if (grant_covers(&box->grants.items[i].grant, &answer->grant))
+		if (box->grants.items[i].scope != SCOPE_MINUTES &&
+		    grant_covers(&box->grants.items[i].grant, &answer->grant))
 			return 0;
 	g = VEC_PUSH(&box->arena, &box->grants, e);
 	if (!g)
@@ -359,6 +360,10 @@ void asking_look(struct toolbox *box)
 	box_policy_changed(box);
 }
 
+/*
+ * As long as this session goes on. What has an end of its own, or can be revoked, is no answer for as long as a command
+ * runs: the command would keep it.
+ */
 static bool is_granted(const struct toolbox *box, const struct cordon_grant *offer)
 {
 	const struct grant wanted = { .kind = ASK_WRITE,
@@ -368,7 +373,8 @@ static bool is_granted(const struct toolbox *box, const struct cordon_grant *off
 	if (strcmp(offer->kind, ask_kind_name(ASK_WRITE)) != 0)
 		return false;
 	for (size_t i = 0; i < box->grants.count; i++)
-		if (grant_covers(&box->grants.items[i].grant, &wanted))
+		if (box->grants.items[i].scope == SCOPE_RUN &&
+		    grant_covers(&box->grants.items[i].grant, &wanted))
 			return true;
 	return false;
 }

@@ -2,7 +2,7 @@
 /*
  * For e2e/tools.py: calls tools. tool_client DIRECTORY PROFILE|MODE [ROOT...]; each line of its input is
  * "TOOL JSON", each line of its output the answer: "ok JSON" or "refused JSON". "!once" as a tool makes every
- * question be answered with yes, for this session. "!open read|write|create PATH" opens a file, writes "host"
+ * question be answered with yes, for this session or "!yes SCOPE". "!open read|write|create PATH" opens a file, writes "host"
  * at its beginning unless it is for reading, and says what it begins with; "!check PATH" is
  * cordon_scope_check(). A line of the log goes to stderr.
  */
@@ -15,6 +15,7 @@
 #include "cordon.h"
 
 static int says_yes;
+static char scope[32] = "run";
 
 static void log_line(void *user, const char *text)
 {
@@ -27,7 +28,7 @@ static void ask(void *user, const struct cordon_ask_request *request, struct cor
 	(void)user;
 	(void)fprintf(stderr, "asked: %s %s\n", request->kind, request->subject);
 	answer->decision = says_yes ? CORDON_DECISION_ALLOW : CORDON_DECISION_DENY;
-	answer->scope = "run";
+	answer->scope = scope;
 }
 
 static int complain(cordon_error *error)
@@ -81,6 +82,7 @@ static void call(cordon_session *session, char *line)
 		*blank = '\0';
 	if (strcmp(line, "!yes") == 0 || strcmp(line, "!no") == 0) {
 		says_yes = line[1] == 'y';
+		(void)snprintf(scope, sizeof(scope), "%s", blank ? blank + 1 : "run");
 		(void)printf("ok {}\n");
 	} else if (strcmp(line, "!add") == 0) {
 		if (cordon_scope_add(session, blank + 1, &error) < 0)

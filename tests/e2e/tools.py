@@ -780,6 +780,21 @@ def what_is_granted_is_done_and_nothing_else(w):
         t.refused("write_file", "violation", path=str(w.home / "h"), content="x\n")
 
 
+@case
+def a_command_keeps_no_grant_that_ends(w):
+    """It would count as long as the command runs. One for the session of tools is the control."""
+    for scope, is_kept in ("minutes:5", False), ("run", True):
+        place = w.home / scope.partition(":")[0]
+        place.mkdir()
+        with Tools(w) as t:
+            t.line(f"!yes {scope}")
+            t.ok("write_file", path=str(place / "f"), content="x\n")
+            t.line("!no")
+            t.ok("write_file", path=str(place / "f"), content="y\n")
+            status = t.ok("execute_command", command=["touch", str(place / "g")])["status"]
+            assert (status == 0) == (place / "g").exists() == is_kept, (scope, status)
+
+
 RESULT, PROGRESS = 4, 5
 FALSE_WORKER = Path(__file__).resolve().parent / "false_worker.py"
 
