@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "os/os.h"
 #include "os/program.h"
+#include "session/command_words.h"
 #include "session/run.h"
 
 /* ---- What the command may write ------------------------------------------------------------------ */
@@ -234,7 +235,7 @@ static const char *check_streams(const struct escalation *x)
 /* How a variable says where a program finds code that it runs. */
 enum code_kind {
 	CODE_LIST,    /* paths; an empty or relative one is below the working directory */
-	CODE_TEXT,    /* a command or options: what has a slash is a path */
+	CODE_TEXT,    /* a command or options (command_words.h) */
 	CODE_OPTIONS, /* of an interpreter, which may load code by a mere name */
 	CODE_SETTINGS, /* paths, without which it would do the same to something else (a cluster, an account) */
 };
@@ -296,7 +297,7 @@ static const struct code_variable {
 	{ "LESSCLOSE", CODE_TEXT },
 	{ "SUDO_ASKPASS", CODE_TEXT },
 	{ "SVN_SSH", CODE_TEXT },
-	{ "GIT_CONFIG_PARAMETERS", CODE_TEXT },
+	{ "GIT_CONFIG_PARAMETERS", CODE_OPTIONS },
 	{ "LD_LIBRARY_PATH", CODE_LIST },
 	{ "LD_PRELOAD", CODE_LIST },
 	{ "LD_AUDIT", CODE_LIST },
@@ -347,14 +348,6 @@ static const struct code_variable {
 	{ "LESSOPEN", CODE_TEXT },
 };
 
-/* Ends a word of a text. */
-static bool ends_word(char c)
-{
-	static const char ends[] = ":;,= \t\n\"'|&()";
-
-	return memchr(ends, c, sizeof(ends)) != NULL;
-}
-
 /* Whether the command may write where it leads; what can't be found out may lead there. */
 static bool leads_astray(const struct session *s, struct arena *a, struct str path)
 {
@@ -385,24 +378,23 @@ static bool has_bad_path(const struct session *s, struct arena *a, struct str li
 	}
 }
 
-/* "-I/x": the path behind a letter. */
-static struct str skip_letter(struct str word)
+struct word_judge {
+	const struct session *s;
+	struct arena *a;
+};
+
+static int judge_word(void *arg, struct str word, bool is_clear)
 {
-	return word.len > 2 && word.p[0] == '-' && word.p[2] == '/' ? str_from(word, 2) : word;
+	const struct word_judge *judge = arg;
+
+	return !is_clear || leads_astray(judge->s, judge->a, word);
 }
 
 static bool has_bad_word(const struct session *s, struct arena *a, struct str text)
 {
-	while (text.len) {
-		struct str word = { text.p, 0 };
+	struct word_judge judge = { .s = s, .a = a };
 
-		while (word.len < text.len && !ends_word(text.p[word.len]))
-			word.len++;
-		text = str_from(text, MIN_OF(word.len + 1, text.len));
-		if (str_find(word, '/') < word.len && leads_astray(s, a, skip_letter(word)))
-			return true;
-	}
-	return false;
+	return command_words_each(text, judge_word, &judge) != 0;
 }
 
 static bool is_bad(const struct session *s, struct arena *a, enum code_kind kind, struct str value)

@@ -11,11 +11,13 @@
 #include "base/path.h"
 #include "os/os.h"
 #include "plan/git_text.h"
+#include "session/command_words.h"
 #include "session/git_index.h"
 #include "session/run.h"
 
 enum {
-	FILES_MAX = 32,
+	FILES_MAX = 256,
+	SUBMODULES_DEPTH = 4,
 	FILE_MAX_BYTES = 1 << 20,
 	SCRATCH_BYTES = 16 << 20,
 	VARIABLES_MAX = 10000,
@@ -29,6 +31,7 @@ struct git_check {
 	struct str home; /* "": unknown */
 	struct str file; /* whose settings these are; "": the environment */
 	size_t files;
+	size_t depth;	    /* of the repositories of indexes */
 	bool index_is_open; /* to the command */
 	const char *why;    /* not NULL: refused */
 };
@@ -76,17 +79,26 @@ static int fail(struct git_check *g)
 	return 1;
 }
 
-/* What git makes of a path in a setting; "" if it can't be known (~user). */
+/*
+ * What git makes of a path in a setting; "" if it is empty, or relative to nothing. What only git can expand (~user/,
+ * %(prefix)/, :(optional)) is refused.
+ */
 static int find_path(struct git_check *g, struct str base, struct str path, struct str *out)
 {
 	struct err ignored = ERR_INIT;
 
 	*out = STR_EMPTY;
 	if (str_has_prefix(path, STR("~/"))) {
+		if (!g->home.len)
+			return fail(g);
 		base = g->home;
 		path = str_from(path, 2);
 	}
-	if (!path.len || path.p[0] == '~' || (!base.len && !path_is_absolute(path)))
+	if (!path.len)
+		return 0;
+	if (path.p[0] == '~' || str_has_prefix(path, STR("%(")) || str_has_prefix(path, STR(":(")))
+		return fail(g);
+	if (!base.len && !path_is_absolute(path))
 		return 0;
 	return path_plain(g->a, base, path, out, &ignored) < 0 ? fail(g) : 0;
 }
@@ -129,18 +141,27 @@ static const struct {
 	{ "hook", "command" },
 	{ "sendemail", "sendmailcmd" },
 	{ "sendemail", "smtpserver" },
+	{ "sendemail", "tocmd" },
+	{ "sendemail", "cccmd" },
+	{ "sendemail", "headercmd" },
+	{ "imap", "tunnel" },
+	{ "gc", "recentobjectshook" },
 	{ "browser", "cmd" },
+	{ "browser", "path" },
+	{ "man", "cmd" },
+	{ "man", "path" },
 	{ "tar", "command" },
 };
 
 /* Paths of directories or files whose contents git runs. */
 static const struct {
 	const char *section, *name;
+	bool is_url; /* one in a directory: the hooks of that repository */
 } places[] = {
-	{ "core", "hookspath" },
-	{ "init", "templatedir" },
-	{ "remote", "url" }, /* one in a directory: the hooks of that repository */
-	{ "remote", "pushurl" },
+	{ "core", "hookspath", false },
+	{ "init", "templatedir", false },
+	{ "remote", "url", true },
+	{ "remote", "pushurl", true },
 };
 
 static bool is_same_word(struct str a, const char *lower)
@@ -179,36 +200,39 @@ static int check_path(struct git_check *g, const struct git_setting *s, struct s
 	return found.len && is_open_to_command(g->x->s, found) ? refuse_setting(g, s) : 0;
 }
 
-static bool ends_word(char c)
-{
-	static const char ends[] = ":;,= \t\n\"'|&()!";
+struct word_check {
+	struct git_check *g;
+	const struct git_setting *s;
+};
 
-	return memchr(ends, c, sizeof(ends)) != NULL;
+static int check_word(void *arg, struct str word, bool is_clear)
+{
+	const struct word_check *check = arg;
+
+	return is_clear ? check_path(check->g, check->s, word) : refuse_setting(check->g, check->s);
 }
 
-/* A command: each word with a slash may be a program or what it loads. */
-static int check_words(struct git_check *g, const struct git_setting *s)
+/* A command: each word that may be a program, or what it loads. */
+static int check_words(struct git_check *g, const struct git_setting *s, struct str text)
 {
-	struct str text = s->value;
+	struct word_check check = { .g = g, .s = s };
 
-	while (text.len) {
-		struct str word = { text.p, 0 };
-
-		while (word.len < text.len && !ends_word(text.p[word.len]))
-			word.len++;
-		text = str_from(text, MIN_OF(word.len + 1, text.len));
-		if (str_find(word, '/') < word.len && check_path(g, s, word))
-			return 1;
-	}
-	return 0;
+	return command_words_each(text, check_word, &check);
 }
 
-/* A repository on this machine: a path, or file://. All else has a colon before the first slash. */
+/*
+ * A repository on this machine: a path, or file://. What is behind NAME:: may be a command (ext::). All else has a
+ * colon before the first slash.
+ */
 static int check_place(struct git_check *g, const struct git_setting *s, struct str path)
 {
+	size_t colon = str_find(path, ':');
+
 	if (str_has_prefix(path, STR("file://")))
 		path = str_from(path, strlen("file://"));
-	else if (str_find(path, ':') < str_find(path, '/'))
+	else if (colon + 1 < path.len && path.p[colon + 1] == ':')
+		return check_words(g, s, str_from(path, colon + 2));
+	else if (colon < str_find(path, '/'))
 		return 0;
 	return check_path(g, s, path);
 }
@@ -271,10 +295,11 @@ static int visit(void *arg, const struct git_setting *s, struct err *e)
 		return check_place(g, s, s->subsection);
 	for (size_t i = 0; i < COUNT_OF(places); i++)
 		if (is_named(s, places[i].section, places[i].name))
-			return check_place(g, s, s->value);
+			return places[i].is_url ? check_place(g, s, s->value)
+						: check_path(g, s, s->value);
 	for (size_t i = 0; i < COUNT_OF(commands); i++)
 		if (is_named(s, commands[i].section, commands[i].name))
-			return check_words(g, s);
+			return check_words(g, s, s->value);
 	return 0;
 }
 
@@ -355,24 +380,54 @@ static int check_global(struct git_check *g)
 	       check_below(g, g->home, ".gitconfig");
 }
 
+static int check_dot_git(struct git_check *g, struct str dot);
+static int check_variables(struct git_check *g);
+
 /* ---- The index ----------------------------------------------------------------------------------------- */
 
-/* Where a repository of its own belongs that is not there, the command may make one. */
+/*
+ * A repository of its own: git runs itself in it. Where one belongs that is not there, the command may make
+ * one.
+ */
+static int check_submodule(struct git_check *g, struct str name, struct str top)
+{
+	struct git_check sub = *g;
+	struct err ignored = ERR_INIT;
+	struct os_file file;
+	struct str dot;
+
+	if (path_join(g->a, top, STR(".git"), &dot, &ignored) < 0 ||
+	    os_look(dot, &file, &ignored) < 0)
+		return fail(g);
+	if (file.type == OS_MISSING || file.is_placeholder)
+		return 0;
+	if (g->depth >= SUBMODULES_DEPTH)
+		return refuse(g, "there may be more in the repository", name, STR_EMPTY);
+	sub.top = top;
+	sub.depth++;
+	/* What all repositories obey may be relative to each. */
+	if (check_dot_git(&sub, dot) == 0 && check_global(&sub) == 0)
+		(void)check_variables(&sub);
+	g->files = sub.files;
+	g->why = sub.why;
+	return g->why != NULL;
+}
+
 static int check_entry(void *arg, enum git_index_entry kind, struct str name, struct err *e)
 {
 	struct git_check *g = arg;
-	struct str path;
+	struct str top, path;
 
 	if (kind != GIT_ENTRY_LINK)
 		return 0;
 	if (!name.len)
 		return refuse(g, "the index has", STR("a repository without a name"), STR_EMPTY);
-	if (path_plain(g->a, g->top, name, &path, e) < 0 ||
-	    path_join(g->a, path, STR(".git/config"), &path, e) < 0)
+	if (path_plain(g->a, g->top, name, &top, e) < 0 ||
+	    path_join(g->a, top, STR(".git/config"), &path, e) < 0)
 		return fail(g);
 	return is_open_to_command(g->x->s, path)
 		       ? refuse(g, "the index has the repository", name, STR_EMPTY)
-		       : 0;
+		       : check_submodule(g, name, top);
 }
 
 /* `shared`: what the index leaves to another file. */
@@ -492,13 +547,18 @@ static int check_repository(struct git_check *g)
 /* "core.hooksPath" of a variable, with its value. */
 static int check_pair(struct git_check *g, struct str key, struct str value)
 {
-	struct git_setting s = { .section = str_first(key, str_find(key, '.')), .value = value };
+	struct git_setting s = { .section = str_first(key, str_find(key, '.')),
+				 .subsection = STR_EMPTY,
+				 .value = value };
 	struct err ignored = ERR_INIT;
 	size_t last = key.len;
 
 	while (last > 0 && key.p[last - 1] != '.')
 		last--;
 	s.name = str_from(key, last);
+	if (last > s.section.len + 1)
+		s.subsection =
+			str_first(str_from(key, s.section.len + 1), last - s.section.len - 2);
 	g->file = STR_EMPTY;
 	return visit(g, &s, &ignored);
 }

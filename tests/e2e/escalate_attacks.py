@@ -105,16 +105,17 @@ def variables_that_lead_into_the_workspace_are_left_out(w: World):
     lib = w.repo / "lib"
     lib.mkdir()
     script = ('echo "${LD_LIBRARY_PATH-none} ${PYTHONPATH-none} ${NODE_OPTIONS-none} ${GIT_SSH_COMMAND-none} '
-              '${PERL5LIB-none} ${EDITOR-none}"')
+              '${PERL5LIB-none} ${EDITOR-none} ${GIT_CONFIG_PARAMETERS-none}"')
     w.write_config(rule(["sh", "-c", script]) + rule([sys.executable, "-c", "import colorsys"]))
 
     def variables(**env):
         return run(w, *WORK, "-q", "--", *escalate("sh", "-c", script), env=env).out.split("\n")[0]
 
     assert variables(LD_LIBRARY_PATH="/usr/lib", GIT_SSH_COMMAND="ssh -i /etc/key", PERL5LIB="/usr/share/perl5", EDITOR="vi") \
-        == "/usr/lib none none ssh -i /etc/key /usr/share/perl5 vi"
+        == "/usr/lib none none ssh -i /etc/key /usr/share/perl5 vi none"
     assert variables(LD_LIBRARY_PATH="/usr/lib:", PYTHONPATH=f"/usr/lib:{lib}", NODE_OPTIONS="-r x", EDITOR="./edit",
-                     GIT_SSH_COMMAND=f"ssh -F{w.repo}/config", PERL5LIB="lib") == "none none none none none none"
+                     GIT_SSH_COMMAND=f"ssh -F{w.repo}/config", PERL5LIB="lib",
+                     GIT_CONFIG_PARAMETERS="'core.hookspath'='lib'") == "none none none none none none none"
     plant = f"echo 'open(\"{out}/pwned\", \"w\")' >{lib}/colorsys.py; "
     words = [sys.executable, "-c", "import colorsys"]
     env = {"PYTHONPATH": str(lib)}
@@ -283,6 +284,138 @@ def a_repository_is_not_made_where_the_index_has_one(w: World):
     assert list((w.repo / ".git").glob("sharedindex.*"))
     (w.repo / "sub").mkdir()
     check_that_nothing_runs(w, plant, status, {}, "the repository 'sub'")
+
+
+def set_up_commits(w, rules):
+    git("init", "-q", "-b", "main", cwd=w.repo)
+    (w.repo / ".gitattributes").write_text("*.txt filter=f diff=f\n")
+    (w.repo / "a.txt").write_text("a\n")
+    git("add", ".", cwd=w.repo)
+    git("commit", "-q", "-m", "x", cwd=w.repo)
+    w.write_config("".join(map(rule, rules)))
+
+
+@case
+def a_file_that_an_interpreter_is_told_to_run_is_judged(w: World):
+    add, diff = ["git", "add", "a.txt"], ["git", "diff", "HEAD"]
+    set_up_commits(w, [add, diff, ["true"]])
+    shell = f"echo changed >>a.txt; printf 'touch {w.top}/pwned; cat\\n' >clean.sh"
+    python = f"echo changed >>a.txt; echo 'open(\"{w.top}/pwned\", \"w\")' >strip.py"
+    here = {"PYTHONPATH": "", "GIT_PAGER": "cat"}
+    for value, plant in (("sh clean.sh", shell), ("env sh clean.sh", shell), ("sh -c 'sh clean.sh'", shell),
+                         ("\"$PWD\"/clean.sh", f"{shell}; chmod 755 clean.sh"), ("s\\h \"cl\"ean.sh", shell),
+                         ("cat %f | xargs echo | sh clean.sh", shell), ("python3 strip.py %f", python),
+                         ("python3 -mstrip", python), ("python3 -m strip", python), ("bash", f"echo 'touch {w.top}/pwned' >a.txt"),
+                         ("make -s", f"echo changed >>a.txt; printf 'all:;@touch {w.top}/pwned\\n' >Makefile")):
+        git("config", "filter.f.clean", value, cwd=w.repo)
+        check_that_nothing_runs(w, plant, add, {}, "filter.clean")
+        git("reset", "-q", "--hard", cwd=w.repo)
+        (w.top / "pwned").unlink(missing_ok=True)
+    git("config", "--unset", "filter.f.clean", cwd=w.repo)
+    # A variable is left out.
+    plant = f"{shell}; " + shlex.join(escalate(*diff))
+    env = {**here, "GIT_EXTERNAL_DIFF": "sh clean.sh"}
+    result = run(w, *WORK, "-q", "--", "sh", "-c", plant, env=env)
+    assert result.status == 0 and "+changed" in result.out and not (w.top / "pwned").exists(), result
+    subprocess.run(diff, cwd=w.repo, env={**w.env, **env}, check=False, capture_output=True)
+    assert (w.top / "pwned").exists()
+
+
+@case
+def commands_that_lead_nowhere_are_obeyed(w: World):
+    out = out_of_reach(w)
+    add, diff, env = ["git", "add", "a.txt"], ["git", "diff", "HEAD"], ["sh", "-c", "echo ${GIT_EXTERNAL_DIFF-none} ${LESSOPEN-none}"]
+    set_up_commits(w, [add, diff, env])
+    program(out / "clean", f"echo clean >>{out}/log; cat")
+    for name, value in (("filter.lfs.clean", "git-lfs clean -- %f"), ("core.pager", "less -R"), ("credential.helper", "store"),
+                        ("credential.helper", "!f() { echo password=$TOKEN; }; f"), ("core.sshCommand", "ssh -i ~/.ssh/key -o IdentitiesOnly=yes"),
+                        ("credential.https://registry.example.helper", "!/usr/bin/gh auth git-credential"), ("core.editor", "code --wait"),
+                        ("interactive.diffFilter", "delta --color-only"), ("merge.f.driver", "merge-it %O %A %B"),
+                        ("filter.f.clean", f"sh -e {out}/clean"), ("remote.origin.url", "https://registry.example/a.git"),
+                        ("url.git@registry.example:.insteadOf", "https://registry.example/"), ("sendemail.toCmd", "find-people")):
+        git("config", name, value, cwd=w.repo)
+        (w.repo / "a.txt").write_text(f"{name}\n")
+        result = run(w, *WORK, "-q", "--", *escalate(*add))
+        assert result.status == 0, (name, value, result)
+    assert (out / "log").exists()
+    shown = run(w, *WORK, "-q", "--", *escalate(*env), env={"GIT_EXTERNAL_DIFF": f"sh {out}/clean", "LESSOPEN": "|/usr/bin/lesspipe %s"})
+    assert shown.out == f"sh {out}/clean |/usr/bin/lesspipe %s\n", shown
+
+
+@case
+def a_setting_that_can_not_be_understood_is_refused(w: World):
+    set_up_commits(w, [FETCH])
+    git("remote", "add", "origin", "ssh://x/y", cwd=w.repo)
+    for name, value in (("include.path", "~nobody/conf"), ("core.hooksPath", "~nobody/hooks"), ("core.hooksPath", "%(prefix)/hooks"),
+                        ("core.sshCommand", "~nobody/ssh"), ("include.path", "%(prefix)/conf")):
+        git("config", "-f", ".git/config", name, value, cwd=w.repo)
+        result = run(w, *WORK, "-q", "--", *escalate(*FETCH))
+        assert result.status == 1 and "can't be found out" in result.err, (name, value, result)
+        git("config", "-f", ".git/config", "--unset", name, cwd=w.repo)
+    # A colon makes no URL of a directory.
+    git("config", "core.hooksPath", "a:b/hooks", cwd=w.repo)
+    result = run(w, *WORK, "-q", "--", *escalate(*FETCH))
+    assert result.status == 1 and "core.hookspath" in result.err.lower(), result
+    git("config", "--unset", "core.hooksPath", cwd=w.repo)
+    status = ["git", "status"]
+    w.write_config(rule(status))
+    git("config", "core.hooksPath", "", cwd=w.repo)
+    assert run(w, *WORK, "-q", "--", *escalate(*status)).status == 0
+
+
+@case
+def what_is_behind_two_colons_of_a_remote_is_a_command(w: World):
+    set_up_commits(w, [FETCH])
+    plant = f"printf 'touch {w.top}/pwned\\n' >remote.sh; printf '#!/bin/sh\\ntouch {w.top}/pwned\\n' >remote; chmod 755 remote"
+    git("config", "protocol.ext.allow", "always", cwd=w.repo)
+    for value in ("ext::sh remote.sh %S", "ext::./remote %S"):
+        git("config", "remote.origin.url", value, cwd=w.repo)
+        check_that_nothing_runs(w, plant, FETCH, {}, "remote.url")
+    git("config", "remote.origin.url", "there:x", cwd=w.repo)
+    check_that_nothing_runs(w, plant, FETCH, {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "url.ext::sh remote.sh .insteadOf",
+                                              "GIT_CONFIG_VALUE_0": "there:"}, "url.insteadOf")
+    git("config", "remote.origin.url", f"ext::touch {w.top}/ran %S", cwd=w.repo)
+    run(w, *WORK, "-q", "--", *escalate(*FETCH))
+    assert (w.top / "ran").exists()
+
+
+@case
+def every_command_of_the_table_is_looked_at(w: World):
+    set_up_commits(w, [["git", "status"]])
+    for name in ("gc.recentObjectsHook", "imap.tunnel", "sendemail.toCmd", "sendemail.ccCmd", "sendemail.headerCmd", "browser.x.path",
+                 "man.x.cmd", "man.x.path"):
+        for value, status in (("./tool", 1), ("/usr/bin/true", 0)):
+            git("config", name, value, cwd=w.repo)
+            result = run(w, *WORK, "-q", "--", *escalate("git", "status"))
+            assert result.status == status, (name, value, result)
+        git("config", "--unset", name, cwd=w.repo)
+
+
+@case
+def the_settings_of_a_submodule_are_looked_at(w: World):
+    status = ["git", "status"]
+    other = w.top / "other"
+    other.mkdir()
+    git("init", "-q", "-b", "main", cwd=other)
+    (other / "a.txt").write_text("a\n")
+    git("add", ".", cwd=other)
+    git("commit", "-q", "-m", "x", cwd=other)
+    git("init", "-q", "-b", "main", cwd=w.repo)
+    git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "sub", cwd=w.repo)
+    git("commit", "-q", "-m", "x", cwd=w.repo)
+    w.write_config(rule(status))
+    assert run(w, *WORK, "-q", "--", *escalate(*status)).status == 0
+    plant = f"printf '#!/bin/sh\\ntouch {w.top}/pwned\\n' >sub/evil; chmod 755 sub/evil"
+    git("config", "core.fsmonitor", "./evil", cwd=w.repo / "sub")
+    check_that_nothing_runs(w, plant, status, {}, "core.fsmonitor")
+    git("config", "core.fsmonitor", "false", cwd=w.repo / "sub")
+    assert run(w, *WORK, "-q", "--", *escalate(*status)).status == 0
+    # What the repository above keeps from the command may be open in this one.
+    w.write_config('[permissions.closed]\nextends = ":workspace"\nprotect = ["evil"]\n' + rule(status))
+    (w.repo / "evil").write_text("")
+    (w.home / ".gitconfig").write_text("[core]\n\tfsmonitor = ./evil\n")
+    result = run(w, "-P", "closed", "-q", "--", *escalate(*status))
+    assert result.status == 1 and "core.fsmonitor" in result.err, result
 
 
 @case
