@@ -39,7 +39,8 @@ int setup_prove(struct arena *a, struct proof *out, struct err *e)
 				       .is_shell = value_bool(hello, "shell"),
 				       .run = value_str(hello, "run"),
 				       .profile = value_str(hello, "profile"),
-				       .backend = value_str(hello, "backend") };
+				       .backend = value_str(hello, "backend"),
+				       .policy = value_str(hello, "policy") };
 	return 0;
 }
 

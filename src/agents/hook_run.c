@@ -46,7 +46,7 @@ static int set_reason(struct hook *h, const char *head, struct str text, struct 
 static int find_policy(struct hook *h, struct err *e)
 {
 	struct cordon_load_options load = *h->load;
-	struct str directory;
+	struct str directory, own;
 
 	if (arena_copy(h->a, h->call.directory, &directory, e) < 0)
 		return err_result(e);
@@ -54,10 +54,15 @@ static int find_policy(struct hook *h, struct err *e)
 	h->policy = load_new(&load, NULL, e);
 	if (!h->policy)
 		return err_result(e);
+	if (!h->proof.is_inside)
+		return 0;
 	/* Inside, the configuration may be another one than that of the sandbox. */
-	if (h->proof.is_inside && !str_eq(h->policy->policy->profile->name, h->proof.profile))
-		return FAIL(e, ERR_POLICY, "the sandbox has another profile than the hook finds");
-	return 0;
+	if (plan_digest(h->a, h->policy->plan, &own, e) < 0)
+		return err_result(e);
+	return str_eq(own, h->proof.policy) ? 0
+					    : FAIL(e, ERR_POLICY,
+						   "the sandbox has another policy or workspace "
+						   "than the hook finds");
 }
 
 static bool is_of_kernel(struct str path)

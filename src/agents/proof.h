@@ -12,7 +12,7 @@
 struct proof {
 	bool is_inside;
 	bool is_shell; /* of a run of cordon-sh, and not of a whole agent */
-	struct str run, profile, backend;
+	struct str run, profile, backend, policy; /* the last is a plan_digest() */
 };
 
 /* Whether a supervisor answers this process. */

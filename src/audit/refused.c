@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See refused.h. One file; each line is a starter, a blank and the text. */
+/* See refused.h. One file; each line is a starter, SHOWN if refused_show() has given it, a blank and the text. */
 #include "audit/refused.h"
 
 #include "base/buf.h"
@@ -9,27 +9,49 @@
 
 enum { FILE_MAX_BYTES = 256 << 10 };
 
+#define SHOWN '+'
+
 static int locate(struct arena *a, struct str state_directory, struct os_kept *out, struct err *e)
 {
 	*out = (struct os_kept){ .is_dir_owned = false };
 	return path_join(a, state_directory, STR("refused"), &out->path, e);
 }
 
-/* Into `rest` what is of others that still run, into `own` what is of `starter`. */
+struct kept_line {
+	struct str starter, text;
+	bool is_shown;
+};
+
+static struct kept_line split(struct str line)
+{
+	struct kept_line out = { .starter = str_first(line, str_find(line, ' ')) };
+
+	out.text = str_from(line, out.starter.len < line.len ? out.starter.len + 1 : line.len);
+	if (out.starter.len && out.starter.p[out.starter.len - 1] == SHOWN) {
+		out.is_shown = true;
+		out.starter.len--;
+	}
+	return out;
+}
+
+static void add_line(struct buf *out, struct str line)
+{
+	buf_add(out, line);
+	buf_add_char(out, '\n');
+}
+
+/* Into `rest` what is of others that still run, into `own` what is of `starter`: whole lines. */
 static void sort(struct str text, struct str starter, struct buf *rest, struct buf *own)
 {
 	struct str line;
 
 	while (str_next_line(&text, &line)) {
-		struct str whose = str_first(line, str_find(line, ' '));
+		struct str whose = split(line).starter;
 
-		if (str_eq(whose, starter)) {
-			buf_add(own, str_from(line, whose.len + 1));
-			buf_add_char(own, '\n');
-		} else if (whose.len < line.len && os_starter_is_there(whose)) {
-			buf_add(rest, line);
-			buf_add_char(rest, '\n');
-		}
+		if (str_eq(whose, starter))
+			add_line(own, line);
+		else if (whose.len < line.len && os_starter_is_there(whose))
+			add_line(rest, line);
 	}
 }
 
@@ -67,10 +89,10 @@ static int keep(struct arena *a, const struct os_kept *file, const struct os_kep
 	if (os_kept_read(file, a, FILE_MAX_BYTES, &text, &stamp, e) < 0)
 		return err_result(e);
 	sort(text, starter, &rest, &own);
-	buf_add(&own, lines);
+	add_lines(&own, starter, lines);
 	if (buf_check(&own, e) < 0)
 		return err_result(e);
-	add_lines(&rest, starter, find_last(buf_str(&own)));
+	buf_add(&rest, find_last(buf_str(&own)));
 	return buf_check(&rest, e) < 0 ? err_result(e)
 				       : os_kept_write(file, lock, buf_str(&rest), e);
 }
@@ -89,10 +111,33 @@ int refused_keep(struct arena *a, struct str state_directory, struct str starter
 	return r;
 }
 
-static int take(struct arena *a, const struct os_kept *file, struct str starter, struct str *out,
-		struct err *e)
+/*
+ * Into `out` the texts of `own`. Where they stay, without those that were shown, and `rest` gets all of them
+ * marked.
+ */
+static void give(struct str own, bool stays, struct buf *rest, struct buf *out)
 {
-	scoped_buf rest = BUF_INIT(FILE_MAX_BYTES), own = BUF_INIT(FILE_MAX_BYTES);
+	struct str line;
+
+	while (str_next_line(&own, &line)) {
+		struct kept_line kept = split(line);
+
+		if (!stays || !kept.is_shown)
+			add_line(out, kept.text);
+		if (!stays)
+			continue;
+		buf_add(rest, kept.starter);
+		buf_add_char(rest, SHOWN);
+		buf_add_char(rest, ' ');
+		add_line(rest, kept.text);
+	}
+}
+
+static int get(struct arena *a, const struct os_kept *file, struct str starter, bool stays,
+	       struct str *out, struct err *e)
+{
+	scoped_buf rest = BUF_INIT(FILE_MAX_BYTES), own = BUF_INIT(FILE_MAX_BYTES),
+		   given = BUF_INIT(FILE_MAX_BYTES);
 	struct os_kept_lock lock = OS_KEPT_LOCK_INIT;
 	struct os_kept_stamp stamp;
 	struct str text;
@@ -105,15 +150,19 @@ static int take(struct arena *a, const struct os_kept *file, struct str starter,
 		sort(text, starter, &rest, &own);
 		r = buf_check(&own, e);
 	}
-	if (r == 0 && own.len)
+	if (r == 0) {
+		give(buf_str(&own), stays, &rest, &given);
+		r = buf_check(&given, e);
+	}
+	if (r == 0 && given.len)
 		r = buf_check(&rest, e) < 0 ? err_result(e)
 					    : os_kept_write(file, &lock, buf_str(&rest), e);
 	os_kept_unlock(&lock);
-	return r < 0 ? r : arena_copy(a, buf_str(&own), out, e);
+	return r < 0 ? r : arena_copy(a, buf_str(&given), out, e);
 }
 
-int refused_take(struct arena *a, struct str state_directory, struct str starter, struct str *out,
-		 struct err *e)
+static int find(struct arena *a, struct str state_directory, struct str starter, bool stays,
+		struct str *out, struct err *e)
 {
 	struct os_kept_stamp stamp;
 	struct os_kept file;
@@ -124,5 +173,17 @@ int refused_take(struct arena *a, struct str state_directory, struct str starter
 	if (locate(a, state_directory, &file, e) < 0 ||
 	    os_kept_read(&file, a, FILE_MAX_BYTES, &text, &stamp, e) < 0)
 		return err_result(e);
-	return text.len ? take(a, &file, starter, out, e) : 0;
+	return text.len ? get(a, &file, starter, stays, out, e) : 0;
+}
+
+int refused_show(struct arena *a, struct str state_directory, struct str starter, struct str *out,
+		 struct err *e)
+{
+	return find(a, state_directory, starter, true, out, e);
+}
+
+int refused_take(struct arena *a, struct str state_directory, struct str starter, struct str *out,
+		 struct err *e)
+{
+	return find(a, state_directory, starter, false, out, e);
 }

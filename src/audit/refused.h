@@ -18,6 +18,13 @@ enum { REFUSED_MAX_BYTES = 24 << 10 }; /* of one starter; what is older goes */
 int refused_keep(struct arena *a, struct str state_directory, struct str starter, struct str lines,
 		 struct err *e) MUST_CHECK NONNULL;
 
+/*
+ * Those of `starter` that this has not given yet. They stay for refused_take(): whoever asks for them may be
+ * whom they are about. The same errors.
+ */
+int refused_show(struct arena *a, struct str state_directory, struct str starter, struct str *out,
+		 struct err *e) MUST_CHECK NONNULL;
+
 /* Those of `starter`, which are gone then; "" for none. The same errors. */
 int refused_take(struct arena *a, struct str state_directory, struct str starter, struct str *out,
 		 struct err *e) MUST_CHECK NONNULL;

@@ -251,6 +251,13 @@ struct plan *plan_grant_answers(struct arena *a, const struct plan *p, const str
 				struct err *e) MUST_CHECK NONNULL;
 
 /*
+ * "sha256:…" of the policy without its grants, the workspace and its roots, the home and $TMPDIR: where two
+ * are equal, both plans allow the same, but for grants. ERR_NOMEM, ERR_LIMIT.
+ */
+int plan_digest(struct arena *a, const struct plan *p, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/*
  * The answer of P7 with P9, P10, P11 and P25 for `path`, which is plain and canonical
  * (plan_locate() makes it so). Never fails, allocates nothing.
  */

@@ -14,15 +14,26 @@ static bool is_asked(const struct net_rules *net)
 	return net->access_origin.file && strcmp(net->access_origin.file, "--ask") == 0;
 }
 
+static bool has_allow(const struct net_rules *net)
+{
+	for (size_t i = 0; i < net->rules.count; i++)
+		if (net->rules.items[i].is_allow)
+			return true;
+	for (size_t i = 0; i < net->sockets.count; i++)
+		if (net->sockets.items[i].is_allow)
+			return true;
+	return false;
+}
+
 /*
  * A network that is off, or would be without --ask: allows have no effect. So a session's grants count also in
- * a run that asks nobody.
+ * a run that asks nobody. With `is_exact` that goes only for what --ask opens to nobody by itself.
  */
-static int normal_net(struct arena *a, struct net_rules *net, struct err *e)
+static int normal_net(struct arena *a, struct net_rules *net, bool is_exact, struct err *e)
 {
 	struct net_rules normal = *net;
 
-	if (net->access != NET_OFF && !is_asked(net))
+	if (net->access != NET_OFF && (!is_asked(net) || (is_exact && has_allow(net))))
 		return 0;
 	normal.access = NET_OFF;
 	normal.rules.items = NULL;
@@ -62,7 +73,8 @@ static void add_paths(struct buf *text, const fs_entries *fs)
 	}
 }
 
-int policy_digest(struct arena *a, const struct policy *p, struct str *out, struct err *e)
+static int digest(struct arena *a, const struct policy *p, bool is_exact, struct str *out,
+		  struct err *e)
 {
 	scoped_buf text = BUF_INIT(DIGEST_MAX_BYTES);
 	char hex[SHA256_HEX_BYTES];
@@ -75,7 +87,7 @@ int policy_digest(struct arena *a, const struct policy *p, struct str *out, stru
 			shown = *p->profile;
 		shown.fs = layer->fs;
 		shown.net = layer->net;
-		if (normal_net(a, &shown.net, e) < 0)
+		if (normal_net(a, &shown.net, is_exact, e) < 0)
 			return err_result(e);
 		/* The two lengths of names keep one layer from looking like two. */
 		buf_printf(&text, "%d %zu ", (int)layer->kind, shown.name.len);
@@ -88,4 +100,14 @@ int policy_digest(struct arena *a, const struct policy *p, struct str *out, stru
 		return err_result(e);
 	sha256_hex(buf_str(&text), hex);
 	return arena_printf(a, out, e, "sha256:%s", hex);
+}
+
+int policy_digest(struct arena *a, const struct policy *p, struct str *out, struct err *e)
+{
+	return digest(a, p, false, out, e);
+}
+
+int policy_digest_exact(struct arena *a, const struct policy *p, struct str *out, struct err *e)
+{
+	return digest(a, p, true, out, e);
 }

@@ -500,6 +500,10 @@ struct policy *policy_compile(struct arena *a, const struct config *c,
 int policy_digest(struct arena *a, const struct policy *p, struct str *out, struct err *e)
 	MUST_CHECK NONNULL;
 
+/* The same, but it depends on --ask where that lets what is allowed through without a question. */
+int policy_digest_exact(struct arena *a, const struct policy *p, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
+
 /* ---- Additional permissions (P18) --------------------------------------- */
 
 /* What a command asks for, or what someone granted. Literal paths only. */

@@ -51,7 +51,7 @@ int outer_enter(struct arena *a, const struct session_request *in, struct str *b
 	struct str own;
 	char around[128], here[128];
 
-	if (outer_find(a, &outer, e) < 0 || policy_digest(a, policy, &own, e) < 0)
+	if (outer_find(a, &outer, e) < 0 || plan_digest(a, in->plan, &own, e) < 0)
 		return err_result(e);
 	if (!outer.is_there)
 		return FAIL_CAUSE(e, CAUSE_NOBODY_ASKED,
@@ -60,10 +60,11 @@ int outer_enter(struct arena *a, const struct session_request *in, struct str *b
 		(void)FAIL_CAUSE(
 			e, CAUSE_OUTER_POLICY,
 			"the sandbox around this process has another policy (profile '%s') "
-			"than this command would have (profile '%s')",
+			"or workspace than this command would have (profile '%s')",
 			utf8_show(outer.profile, around, sizeof(around)),
 			utf8_show(policy->profile->name, here, sizeof(here)));
-		err_add_line(e, "give both the same profile and options, or run it outside");
+		err_add_line(
+			e, "give both the same profile, options and workspace, or run it outside");
 		return err_result(e);
 	}
 	*backend = outer.backend;

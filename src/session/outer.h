@@ -4,7 +4,8 @@
  *
  * SECURITY: that there is one is proven by its supervisor's answer on the reserved socket, never by a variable.
  * What the kernel enforces is that sandbox's policy, whatever is believed here, so nothing gets wider. A policy of
- * its own could be narrower, and nobody would enforce that: so it has to be the same.
+ * its own could be narrower, and nobody would enforce that: so it has to be the same, for the same workspace,
+ * home and $TMPDIR (plan_digest).
  */
 #pragma once
 

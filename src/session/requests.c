@@ -412,7 +412,7 @@ static void say_hello(struct session *s, uint64_t id)
 	scoped_buf text = BUF_INIT(ANSWER_MAX_BYTES);
 	struct json_writer w = JSON_LINE_INIT(&text);
 
-	(void)!policy_digest(&a, s->in.plan->policy, &digest, &ignored);
+	(void)!plan_digest(&a, s->in.plan, &digest, &ignored);
 	begin_answer(&w, "hello");
 	json_key(&w, "v");
 	json_add_int(&w, 1);
@@ -460,7 +460,8 @@ static int add_refusals(struct session *s, struct json_writer *w, struct err *e)
 	add_own_refusals(s, w);
 	if (!s->in.needs_sandbox || !s->in.state_directory.len || !os_find_starter(starter))
 		return 0;
-	if (refused_take(&a, s->in.state_directory, str_of(starter), &lines, e) < 0)
+	/* SECURITY: a command can ask as well, and may not take away what is kept for a hook outside. */
+	if (refused_show(&a, s->in.state_directory, str_of(starter), &lines, e) < 0)
 		return err_result(e);
 	while (str_next_line(&lines, &line))
 		if (line.len)

@@ -140,6 +140,42 @@ def run_can_use_the_sandbox_around_it(w: World):
 
 
 @case
+def an_equal_policy_of_another_place_is_another_one(w: World):
+    """A profile alone does not say what may be written: the workspace, the home, $TMPDIR and the network do."""
+    d = Desk(w)
+    for name in ("a", "b"):
+        (w.top / name).mkdir()
+        (w.top / name / "x").touch()
+    work, other = w.top / "a", w.top / "b"
+    tmp = w.top / "other-tmp"
+    tmp.mkdir()
+
+    def nested(outer, inner, line, before=()):
+        words = [PROGRAM, "run", "-P", "p", *outer, "--", *before, PROGRAM, "run", "--json", "-P", "p", "--backend", "outer",
+                 *inner, "--", "sh", "-c", line]
+        return subprocess.run(words, cwd=w.repo, env=w.env, capture_output=True, text=True, check=False)
+    on, of = ("-C", str(work)), ("-C", str(other))
+    assert nested(on, on, f"echo 1 >{work}/x").returncode == 0 and (work / "x").read_text() == "1\n"
+    # As the inner run alone would have it.
+    alone = subprocess.run([PROGRAM, "run", "-P", "p", *of, "--", "sh", "-c", f"echo 2 >{work}/x"], cwd=w.repo, env=w.env,
+                           capture_output=True, check=False)
+    assert alone.returncode != 0 and (work / "x").read_text() == "1\n", alone
+    for outer, inner, before in (
+            (on, of, ()), ((), on, ()), (on, on, ("env", f"HOME={other}", f"XDG_CONFIG_HOME={w.home}/.config")),
+            (on, on, ("env", f"TMPDIR={tmp}"))):
+        done = nested(outer, inner, f"echo 2 >{work}/x", before)
+        assert done.returncode == 125 and json.loads(done.stdout)["error"]["cause"] == "outer_policy", (outer, inner, before, done)
+    assert (work / "x").read_text() == "1\n"
+    # --ask lets nothing through unasked; an allowed host is.
+    for more, cause in (((), None), (("--ask", d.asking("deny")[3]), None), (("--allow-host", "registry.example"), "outer_policy")):
+        done = nested((*on, *more), on, "true")
+        assert (json.loads(done.stdout)["error"]["cause"] if done.returncode == 125 else done.returncode or None) == cause, done
+    with Client(w, "-P", "p", cwd=w.repo, before=[PROGRAM, "run", "-P", "p", *on, "--", "env", "-C", str(w.repo)]) as c:
+        c.initialize()
+        assert "another policy" in error_of(c.call("execute_command", command=f"touch {work}/x"))["message"]
+
+
+@case
 def a_log_that_can_not_be_written_does_not_end_the_server(w: World):
     """What it says at its end is for a client that is gone."""
     Desk(w)

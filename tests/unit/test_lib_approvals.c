@@ -290,19 +290,24 @@ TEST(what_would_ask_has_the_same_digest_as_what_would_not)
 	struct policy policy = { .profile = &profile,
 				 .layers = { .items = &layer, .count = 1, .room = 1 } };
 	struct net_rule rule = { .is_allow = true };
-	struct str off, asking, managed, with_rule;
+	struct str off, asking, managed, with_rule, exact, asking_exact, asking_with_rule;
 
 	REQUIRE(policy_digest(&a, &policy, &off, &e) == 0);
+	REQUIRE(policy_digest_exact(&a, &policy, &exact, &e) == 0);
 	layer.net.access = NET_MANAGED;
 	layer.net.access_origin.file = "--ask";
 	REQUIRE(policy_digest(&a, &policy, &asking, &e) == 0);
+	REQUIRE(policy_digest_exact(&a, &policy, &asking_exact, &e) == 0);
 	layer.net.access_origin.file = "config.toml";
 	REQUIRE(policy_digest(&a, &policy, &managed, &e) == 0);
 	REQUIRE(domain_parse(&a, STR("example.com"), &rule.domain, &e) == 0);
 	layer.net.rules.items = &rule;
 	layer.net.rules.count = 1;
 	REQUIRE(policy_digest(&a, &policy, &with_rule, &e) == 0);
+	layer.net.access_origin.file = "--ask";
+	REQUIRE(policy_digest_exact(&a, &policy, &asking_with_rule, &e) == 0);
 	CHECK(str_eq(off, asking));
+	CHECK(str_eq(off, exact) && str_eq(off, asking_exact) && !str_eq(off, asking_with_rule));
 	CHECK(!str_eq(off, managed) && !str_eq(managed, with_rule));
 	CHECK(str_has_prefix(off, STR("sha256:")));
 }
