@@ -399,6 +399,22 @@ def a_server_that_is_inside_knows_that_commands_are(w: World):
         assert approve(c, "Write", file_path=str(home_file), content="") is not True
         assert approve(c, "Write", file_path=str(w.repo / ".git/config"), content="") is not True
         assert approve(c, "Write", file_path="/proc/self/comm", content="") is not True
+    # Claude, outside, would read another /tmp, and the kernel does not know a name that is still missing.
+    w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\ntmp = "private"\n'
+                   '[permissions.p.filesystem.":workspace_roots"]\n"**/*.key" = "deny"\n')
+    made = f"/tmp/cordon-test-{os.getpid()}"
+    line = f'echo x >{made}; exec "$@"'
+    project = Path(tempfile.mkdtemp(prefix="cordon-mcp-", dir="/var/tmp"))
+    try:
+        with Client(w, "--approve-tool", cwd=project, before=(shell, "-c", line, "sh")) as c:
+            c.initialize()
+            assert approve(c, "Read", file_path=made) is not True and not os.path.exists(made)
+            assert approve(c, "Read", file_path="/etc/hostname") is True
+            assert approve(c, "Write", file_path=str(project / "new.key"), content="") is not True
+            assert approve(c, "Write", file_path=str(project / "new.txt"), content="") is True
+    finally:
+        shutil.rmtree(project)
+    w.write_config("")
     # A run of the server alone says nothing of Claude's shell.
     with Client(w, "--approve-tool", before=(PROGRAM, "run", *WORK, "--")) as c:
         c.initialize()

@@ -34,5 +34,5 @@ bool inside_lets(struct arena *a, struct str path, enum access access)
 	 * SECURITY: what lies on a tmpfs may be another directory than outside (tmp = "private"), and /proc is
 	 * another one.
 	 */
-	return fs.f_type != PROC_SUPER_MAGIC && (!writes || fs.f_type != TMPFS_MAGIC);
+	return fs.f_type != PROC_SUPER_MAGIC && fs.f_type != TMPFS_MAGIC;
 }
