@@ -14,6 +14,7 @@ enum tool_kind {
 	TOOL_READS,
 	TOOL_WRITES,
 	TOOL_LOOKS,   /* below a directory, which may be left out */
+	TOOL_GLOBS,   /* the same, with a "pattern" that may lead elsewhere */
 	TOOL_MATCHES, /* a list of globs */
 	TOOL_PATCHES,
 	TOOL_RUNS, /* commands */
@@ -55,7 +56,7 @@ static const struct tool_row claude_tools[] = {
 	{ "Write", TOOL_WRITES, "file_path", NULL },
 	{ "NotebookEdit", TOOL_WRITES, "notebook_path", NULL },
 	{ "NotebookRead", TOOL_READS, "notebook_path", NULL },
-	{ "Glob", TOOL_LOOKS, "path", NULL },
+	{ "Glob", TOOL_GLOBS, "path", NULL },
 	{ "Grep", TOOL_LOOKS, "path", NULL },
 	{ "LS", TOOL_LOOKS, "path", NULL },
 	{ "Bash", TOOL_RUNS, NULL, NULL },
@@ -66,7 +67,7 @@ static const struct tool_row gemini_tools[] = {
 	{ "replace", TOOL_WRITES, "file_path", NULL },
 	{ "write_file", TOOL_WRITES, "file_path", NULL },
 	{ "list_directory", TOOL_LOOKS, "dir_path", "path" },
-	{ "glob", TOOL_LOOKS, "dir_path", "path" },
+	{ "glob", TOOL_GLOBS, "dir_path", "path" },
 	{ "grep_search", TOOL_LOOKS, "dir_path", "path" },
 	{ "search_file_content", TOOL_LOOKS, "dir_path", "path" },
 	{ "read_many_files", TOOL_MATCHES, "include", "paths" },
@@ -81,7 +82,7 @@ static const struct tool_row opencode_tools[] = {
 	{ "patch", TOOL_PATCHES, "patchText", NULL },
 	{ "apply_patch", TOOL_PATCHES, "patchText", NULL },
 	{ "list", TOOL_LOOKS, "path", NULL },
-	{ "glob", TOOL_LOOKS, "path", NULL },
+	{ "glob", TOOL_GLOBS, "path", NULL },
 	{ "grep", TOOL_LOOKS, "path", NULL },
 	{ "bash", TOOL_RUNS, NULL, NULL },
 	{ NULL, TOOL_RUNS, NULL, NULL },
@@ -139,18 +140,45 @@ static int add_file(struct arena *a, struct hook_call *call, struct str path, bo
 	return 0;
 }
 
+static bool is_wild(char c)
+{
+	return strchr("*?[{(!", c) != NULL;
+}
+
 /* Of a glob, the directory that all that it matches is in. */
 static struct str find_fixed(struct str glob)
 {
-	size_t end = 0;
+	size_t end = 0, i = 0;
 
-	for (size_t i = 0; i < glob.len && !strchr("*?[{(!", glob.p[i]); i++)
+	for (; i < glob.len && !is_wild(glob.p[i]); i++)
 		if (glob.p[i] == '/')
 			end = i + 1;
-	for (size_t i = 0; i < glob.len; i++)
-		if (strchr("*?[{(!", glob.p[i]))
-			return end ? str_first(glob, end) : STR(".");
-	return glob;
+	if (i == glob.len)
+		return glob;
+	return end ? str_first(glob, end) : STR(".");
+}
+
+/*
+ * Whether a glob may lead out of find_fixed(): by a ".." behind a wildcard, by one that alternatives or
+ * backslashes make, or by an alternative that is an absolute path.
+ */
+static bool may_leave(struct str glob)
+{
+	struct str fixed = find_fixed(glob);
+	size_t start = str_is(fixed, ".") ? 0 : fixed.len;
+
+	if (str_find(glob, '\\') < glob.len)
+		return true;
+	for (size_t i = start; i < glob.len; i++) {
+		const char c = glob.p[i], before = i > start ? glob.p[i - 1] : '/',
+			   after = i + 1 < glob.len ? glob.p[i + 1] : '/';
+
+		if (c == '.' && strchr("/{,(|[.)}", before) && strchr("/,|.])}", after))
+			return true;
+		if ((c == '/' || c == '~') && strchr("{,(|", before))
+			return true;
+	}
+	return false;
 }
 
 static int add_matches(struct arena *a, struct hook_call *call, const struct json *list,
@@ -194,11 +222,12 @@ static int add_patched(struct arena *a, struct hook_call *call, struct str text,
 static int add_files(struct arena *a, struct hook_call *call, const struct tool_row *row,
 		     const struct json *input, struct err *e)
 {
+	const bool may_be_left_out = row->kind == TOOL_LOOKS || row->kind == TOOL_GLOBS;
 	const struct json *value = json_find(input, row->member);
 
 	if (!value && row->or_member)
 		value = json_find(input, row->or_member);
-	if (row->kind == TOOL_LOOKS && (!value || value->type == JSON_NULL))
+	if (may_be_left_out && (!value || value->type == JSON_NULL))
 		return add_file(a, call, call->directory, false, e);
 	if (value && row->kind == TOOL_MATCHES)
 		return add_matches(a, call, value, e);
@@ -207,9 +236,38 @@ static int add_files(struct arena *a, struct hook_call *call, const struct tool_
 	if (row->kind == TOOL_PATCHES)
 		return add_patched(a, call, value->string, e);
 	/* An empty one is left out, where that is possible. */
-	if (row->kind == TOOL_LOOKS && !value->string.len)
+	if (may_be_left_out && !value->string.len)
 		return add_file(a, call, call->directory, false, e);
 	return add_file(a, call, value->string, row->kind == TOOL_WRITES, e);
+}
+
+/* What a glob names beside the directory that it starts in. */
+static int add_glob(struct arena *a, struct hook_call *call, const struct json *input,
+		    struct err *e)
+{
+	const struct str start = call->files.items[call->files.count - 1].path;
+	struct str fixed, path;
+
+	if (take_text(input, "pattern", &fixed, e) < 0)
+		return err_result(e);
+	if (may_leave(fixed))
+		return FAIL(e, ERR_SYNTAX, "it can't be judged where the tool's pattern leads");
+	fixed = find_fixed(fixed);
+	if (str_is(fixed, "."))
+		return 0;
+	if (path_is_absolute(fixed) || str_has_prefix(fixed, STR("~")))
+		return add_file(a, call, fixed, false, e);
+	if (arena_printf(a, &path, e, "%.*s/%.*s", STR_ARG(start), STR_ARG(fixed)) < 0)
+		return err_result(e);
+	return add_file(a, call, path, false, e);
+}
+
+static int add_tool(struct arena *a, struct hook_call *call, const struct tool_row *row,
+		    const struct json *input, struct err *e)
+{
+	if (add_files(a, call, row, input, e) < 0)
+		return err_result(e);
+	return row->kind == TOOL_GLOBS ? add_glob(a, call, input, e) : 0;
 }
 
 static int find_event(struct hook_call *call, struct str name, struct err *e)
@@ -266,7 +324,7 @@ int hook_read(struct arena *a, const struct hook_dialect *dialect, struct str te
 		if (!str_is(call.tool, row->name))
 			continue;
 		call.is_shell = row->kind == TOOL_RUNS;
-		if (!call.is_after && !call.is_shell && add_files(a, &call, row, input, e) < 0)
+		if (!call.is_after && !call.is_shell && add_tool(a, &call, row, input, e) < 0)
 			return err_result(e);
 	}
 	*out = call;

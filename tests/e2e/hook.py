@@ -90,6 +90,20 @@ def files_of_tools_are_judged_by_the_policy(w: World):
     assert decision(hook(w, "gemini", many)) == "deny"
     patch = f"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Add File: {other}\n+x\n*** End Patch\n"
     assert decision(hook(w, "opencode", opencode(w, "apply_patch", {"patchText": patch}))) == "deny"
+    # A search starts where its pattern says, too.
+    secret_dir, top = w.top / "secret", w.top
+    for pattern, start, found in (
+            ("**/*.{c,h}", None, None), ("src/{a,b}.d/*.c", None, None), (".*", None, None), (f"{top}/other/*", None, None),
+            ("./*.c", None, None), ("../other/*", None, None), ("*", str(secret_dir), "deny"),
+            (f"{secret_dir}/**", None, "deny"), (f"{secret_dir}/there", None, "deny"), ("../secret/*", None, "deny"),
+            ("../secret/*", str(top / "other"), "deny"), ("secret/*", str(top), "deny"), ("other/*", str(top), None),
+            ("*/../../secret/*", None, BLOCKS), (f"{{{secret_dir},x}}/*", None, BLOCKS), ("{.,x}{.,x}/secret/*", None, BLOCKS),
+            (".\\./secret/*", None, BLOCKS), ("x/.{,y}./../secret/*", None, BLOCKS)):
+        given = {"pattern": pattern, **({} if start is None else {"path": start})}
+        assert decision(hook(w, "claude", claude(w, "Glob", given))) == found, (pattern, start)
+        assert decision(hook(w, "opencode", opencode(w, "glob", given))) == found, (pattern, start)
+        given = {"pattern": pattern, **({} if start is None else {"dir_path": start})}
+        assert decision(hook(w, "gemini", gemini(w, "glob", given))) == found, (pattern, start)
     # Nobody is there to be asked: then it is a refusal.
     for mode in ("bypassPermissions", "dontAsk", "auto", "new"):
         assert decision(hook(w, "claude", claude(w, "Write", {"file_path": str(other)}, mode=mode))) == "deny"
@@ -194,6 +208,16 @@ def the_model_is_told_what_was_refused_to_its_commands(w: World):
         assert text.count(f'ask the user to allow writes to "{other}"') == 3 and "refused nothing" not in text, text
         assert "somebody" not in text, text
     kept = w.home / ".local/state/cordon/refused"
+    # A command that asks its supervisor first takes nothing from the hook outside.
+    curious = w.write("curious.py", AGENT.replace('found += [hook(), hook()]', """
+asked = subprocess.run([shell, "-c", f"{program} hook {agent}"], input=json.dumps(call), capture_output=True, text=True, check=False)
+assert "one" in asked.stdout, asked
+found += [hook(), hook()]"""))
+    done = subprocess.run([sys.executable, str(curious), str(link), PROGRAM, str(other), "claude", "outside"], cwd=w.repo,
+                          env=w.env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    found = json.loads(done.stdout)
+    assert f'create "{other}/one"' in json.loads(found[2][1])["hookSpecificOutput"]["additionalContext"] and not found[3][1], found
     assert kept.stat().st_mode & 0o077 == 0 and "one" not in kept.read_text()
     # A command can't write there.
     done = subprocess.run([str(link), "-c", f"echo x >> {kept}"], cwd=w.repo, env=w.env, capture_output=True, check=False)
@@ -229,6 +253,10 @@ def in_the_sandbox_of_a_whole_agent_its_supervisor_answers(w: World):
     assert decision(hook(w, "claude", claude(w, "Read", {"file_path": str(w.top / "secret/there")}), **shell)) == "deny"
     assert hook(w, "claude", claude(w, "Write", {"file_path": "a"}), **shell) is None
     assert hook(w, "claude", claude(w, "Write", {"file_path": "a"}), "-P", ":read-only", **shell) == BLOCKS
+    # Nor is one that only has the same name.
+    config = w.write("other.toml", f'default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n')
+    assert hook(w, "claude", claude(w, "Write", {"file_path": "a"}), "--config-file", str(config), **shell) == BLOCKS
+    assert hook(w, "claude", claude(w, "Write", {"file_path": "a"}, cwd=w.top / "other"), **shell) == BLOCKS
 
 
 @case
