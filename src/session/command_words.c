@@ -8,28 +8,29 @@ static const struct runner {
 	const char *name;     /* a last "*" stands for any text, such as a version */
 	bool reads_directory; /* what is in the working directory says what it runs */
 } runners[] = {
-	{ ".", false },	      { "ash", false },	    { "awk", false },	   { "bash", false },
-	{ "bun", true },      { "bundle", true },   { "bunx", true },	   { "busybox", false },
-	{ "cargo", true },    { "chroot", false },  { "cmake", true },	   { "cmd", false },
-	{ "command", false }, { "composer", true }, { "csh", false },	   { "dash", false },
-	{ "deno", true },     { "doas", false },    { "env", false },	   { "eslint", true },
-	{ "eval", false },    { "exec", false },    { "expect", false },   { "find", false },
-	{ "fish", false },    { "flock", false },   { "gawk*", false },	   { "gmake", true },
-	{ "go", true },	      { "gradle", true },   { "guile*", false },   { "ionice", false },
-	{ "java", false },    { "jruby", false },   { "just", true },	   { "ksh*", false },
-	{ "lua*", false },    { "make", true },	    { "mawk", false },	   { "mix", true },
-	{ "mksh", false },    { "mvn", true },	    { "nawk", false },	   { "nice", false },
-	{ "ninja", true },    { "node*", false },   { "nohup", false },	   { "npm", true },
-	{ "npx", true },      { "nsenter", false }, { "parallel", false }, { "perl*", false },
-	{ "php*", false },    { "pipx", true },	    { "pnpm", true },	   { "poetry", true },
-	{ "prettier", true }, { "pwsh", false },    { "pypy*", false },	   { "python*", false },
-	{ "rake", true },     { "rubocop", true },  { "ruby*", false },	   { "sed", false },
-	{ "setpriv", false }, { "setsid", false },  { "sh", false },	   { "source", false },
-	{ "stdbuf", false },  { "strace", false },  { "su", false },	   { "sudo", false },
-	{ "taskset", false }, { "tclsh*", false },  { "tcsh", false },	   { "time", false },
-	{ "timeout", false }, { "toybox", false },  { "tsx", true },	   { "unshare", false },
-	{ "uv", true },	      { "uvx", true },	    { "wish*", false },	   { "xargs", false },
-	{ "xonsh", false },   { "yarn", true },	    { "zsh", false },
+	/* A variable by which a shell finds programs. */
+	{ "PATH", false },    { ".", false },	    { "ash", false },	  { "awk", false },
+	{ "bash", false },    { "bun", true },	    { "bundle", true },	  { "bunx", true },
+	{ "busybox", false }, { "cargo", true },    { "chroot", false },  { "cmake", true },
+	{ "cmd", false },     { "command", false }, { "composer", true }, { "csh", false },
+	{ "dash", false },    { "deno", true },	    { "doas", false },	  { "env", false },
+	{ "eslint", true },   { "eval", false },    { "exec", false },	  { "expect", false },
+	{ "find", false },    { "fish", false },    { "flock", false },	  { "gawk*", false },
+	{ "gmake", true },    { "go", true },	    { "gradle", true },	  { "guile*", false },
+	{ "ionice", false },  { "java", false },    { "jruby", false },	  { "just", true },
+	{ "ksh*", false },    { "lua*", false },    { "make", true },	  { "mawk", false },
+	{ "mix", true },      { "mksh", false },    { "mvn", true },	  { "nawk", false },
+	{ "nice", false },    { "ninja", true },    { "node*", false },	  { "nohup", false },
+	{ "npm", true },      { "npx", true },	    { "nsenter", false }, { "parallel", false },
+	{ "perl*", false },   { "php*", false },    { "pipx", true },	  { "pnpm", true },
+	{ "poetry", true },   { "prettier", true }, { "pwsh", false },	  { "pypy*", false },
+	{ "python*", false }, { "rake", true },	    { "rubocop", true },  { "ruby*", false },
+	{ "sed", false },     { "setpriv", false }, { "setsid", false },  { "sh", false },
+	{ "source", false },  { "stdbuf", false },  { "strace", false },  { "su", false },
+	{ "sudo", false },    { "taskset", false }, { "tclsh*", false },  { "tcsh", false },
+	{ "time", false },    { "timeout", false }, { "toybox", false },  { "tsx", true },
+	{ "unshare", false }, { "uv", true },	    { "uvx", true },	  { "wish*", false },
+	{ "xargs", false },   { "xonsh", false },   { "yarn", true },	  { "zsh", false },
 };
 
 /* Beyond what a program may be, also one that only a shell knows. */
@@ -42,6 +43,8 @@ struct words {
 	bool runs;	   /* a program was there that runs what follows */
 	bool waits;	   /* it has had no file yet */
 	bool after_option; /* the next word may be a part of it */
+	bool is_ssh;
+	bool wants_config; /* the next word is a file of settings of ssh */
 };
 
 static const struct runner *find_runner(struct str word)
@@ -87,6 +90,26 @@ static int look_at_argument(struct words *w, struct str word)
 	return 0;
 }
 
+/* ssh obeys the ProxyCommand of a file that -F names. */
+static int look_at_ssh(struct words *w, struct str word)
+{
+	static const char flags[] = "46AaCfGgKkMNnqsTtVvXxYy";
+	const bool wants = w->wants_config;
+	size_t at = 1;
+
+	w->wants_config = false;
+	if (wants)
+		return w->each(w->arg, word, is_clear(word));
+	if (word.p[0] != '-')
+		return 0;
+	while (at < word.len && memchr(flags, word.p[at], sizeof(flags) - 1))
+		at++;
+	if (at == word.len || word.p[at] != 'F')
+		return 0;
+	w->wants_config = at + 1 == word.len;
+	return w->wants_config ? 0 : w->each(w->arg, str_from(word, at + 1), is_clear(word));
+}
+
 /* "-I/x": the path behind a letter. */
 static struct str skip_letter(struct str word)
 {
@@ -107,8 +130,11 @@ static int look_at_word(struct words *w, struct str word)
 	} else if (w->runs) {
 		r = look_at_argument(w, word);
 	}
+	if (!r && w->is_ssh)
+		r = look_at_ssh(w, word);
 	if (r)
 		return r;
+	w->is_ssh = w->is_ssh || str_is(path_name(word), "ssh");
 	w->after_option = is_option && !is_plain_option(word);
 	/* "$SHELL x": any program. */
 	if (runner || (starts && (word.p[0] == '$' || word.p[0] == '`')))

@@ -298,7 +298,7 @@ def set_up_commits(w, rules):
 @case
 def a_file_that_an_interpreter_is_told_to_run_is_judged(w: World):
     add, diff = ["git", "add", "a.txt"], ["git", "diff", "HEAD"]
-    set_up_commits(w, [add, diff, ["true"]])
+    set_up_commits(w, [add, diff, FETCH])
     shell = f"echo changed >>a.txt; printf 'touch {w.top}/pwned; cat\\n' >clean.sh"
     python = f"echo changed >>a.txt; echo 'open(\"{w.top}/pwned\", \"w\")' >strip.py"
     here = {"PYTHONPATH": "", "GIT_PAGER": "cat"}
@@ -312,6 +312,17 @@ def a_file_that_an_interpreter_is_told_to_run_is_judged(w: World):
         git("reset", "-q", "--hard", cwd=w.repo)
         (w.top / "pwned").unlink(missing_ok=True)
     git("config", "--unset", "filter.f.clean", cwd=w.repo)
+    ssh = f"printf 'ProxyCommand touch {w.top}/pwned\\n' >ssh_config"
+    tool = f"mkdir -p tools; printf '#!/bin/sh\\ntouch {w.top}/pwned\\n' >tools/tool; chmod 755 tools/tool"
+    git("remote", "add", "origin", "ssh://x/y", cwd=w.repo)
+    for value, plant in (("ssh -F ssh_config", ssh), ("ssh -vFssh_config", ssh), ("PATH=tools:$PATH tool", tool)):
+        git("config", "core.sshCommand", value, cwd=w.repo)
+        if "tool" in value or shutil.which("ssh"):
+            check_that_nothing_runs(w, plant, FETCH, {}, "core.ssh")
+        else:
+            result = run(w, *WORK, "-q", "--", *escalate(*FETCH))
+            assert result.status == 1 and "core.ssh" in result.err, result
+    git("config", "--unset", "core.sshCommand", cwd=w.repo)
     # A variable is left out.
     plant = f"{shell}; " + shlex.join(escalate(*diff))
     env = {**here, "GIT_EXTERNAL_DIFF": "sh clean.sh"}
@@ -329,7 +340,7 @@ def commands_that_lead_nowhere_are_obeyed(w: World):
     program(out / "clean", f"echo clean >>{out}/log; cat")
     for name, value in (("filter.lfs.clean", "git-lfs clean -- %f"), ("core.pager", "less -R"), ("credential.helper", "store"),
                         ("credential.helper", "!f() { echo password=$TOKEN; }; f"), ("core.sshCommand", "ssh -i ~/.ssh/key -o IdentitiesOnly=yes"),
-                        ("credential.https://registry.example.helper", "!/usr/bin/gh auth git-credential"), ("core.editor", "code --wait"),
+                        ("credential.https://registry.example.helper", "!/usr/bin/gh auth git-credential"), ("core.editor", "code --wait"), ("core.sshCommand", "ssh -oForwardAgent=no -F /dev/null"),
                         ("interactive.diffFilter", "delta --color-only"), ("merge.f.driver", "merge-it %O %A %B"),
                         ("filter.f.clean", f"sh -e {out}/clean"), ("remote.origin.url", "https://registry.example/a.git"),
                         ("url.git@registry.example:.insteadOf", "https://registry.example/"), ("sendemail.toCmd", "find-people")):
