@@ -182,15 +182,29 @@ static bool is_held(const struct session *s, const struct answer *answer)
 	       broker_holds(s->approvals.broker, &answer->grant, loop_now());
 }
 
-static bool make_live(struct session *s, const struct answer *answer)
+/* SECURITY: what it changes by this one call counts as the command's for `cordon escalate` as well. */
+static bool note_once(struct session *s, const struct asker *asker, const struct grant *grant)
+{
+	struct err e = ERR_INIT;
+
+	if (live_note_opened(s, grant->subject, &e) == 0 &&
+	    (!asker->subject.len || live_note_opened(s, asker->subject, &e) == 0))
+		return true;
+	warn_not_live(s, grant, &e);
+	return false;
+}
+
+static bool make_live(struct session *s, const struct asker *asker, const struct answer *answer)
 {
 	struct err e = ERR_INIT;
 	int status;
 
 	if (s->approvals.failure.code != ERR_OK)
 		return false;
-	if (answer->scope == SCOPE_ONCE || answer->grant.kind == ASK_ESCALATE)
+	if (answer->grant.kind == ASK_ESCALATE)
 		return true;
+	if (answer->scope == SCOPE_ONCE)
+		return answer->grant.kind != ASK_WRITE || note_once(s, asker, &answer->grant);
 	/* SECURITY: nothing would end it any more. */
 	status = is_held(s, answer) ? live_open(s, &answer->grant, answer->scope, &e)
 				    : FAIL(&e, ERR_POLICY, "it was revoked or has expired since");
@@ -216,7 +230,7 @@ static void tell_asker(struct session *s, struct waiting *waiting)
 
 	*waiting = (struct waiting){ .id = 0 };
 	s->approvals.answered_count--;
-	if (answer->is_allow && !make_live(s, answer)) {
+	if (answer->is_allow && !make_live(s, &told.asker, answer)) {
 		told.answer.is_allow = false;
 		told.answer.message = STR("it was granted, but can't be had here");
 	}
@@ -333,11 +347,12 @@ bool approvals_ask(struct session *s, struct ask *ask, const struct asker *asker
 	waiting = add_waiting(a);
 	if (!waiting)
 		return false;
-	*waiting =
-		(struct waiting){ .asker = *asker, .needs = copy_texts(asker->needs, STR_EMPTY) };
+	*waiting = (struct waiting){ .asker = *asker,
+				     .needs = copy_texts(asker->needs, asker->subject) };
 	if (!waiting->needs)
 		return false;
 	waiting->asker.needs.p = waiting->needs;
+	waiting->asker.subject.p = waiting->needs + asker->needs.len + 1;
 	ask->id = waiting->id = *id = ++a->last_id;
 	if (s->in.approvals->tell_request)
 		s->in.approvals->tell_request(s->in.user, ask, approvals_most_extension(s));
@@ -456,12 +471,13 @@ bool approvals_hold(void *user, const struct held_call *call)
 	struct approvals *a = &s->approvals;
 	scoped_arena scratch = ARENA_INIT(SCRATCH_BYTES);
 	scoped_buf rule = BUF_INIT(TEXT_MAX_BYTES);
-	const struct asker asker = { .told = call_told,
-				     .call = call->id,
-				     .needs = call->attempt->kind == DENIAL_PATH
-						      ? call->attempt->opens
-						      : STR_EMPTY,
-				     .can_once = call->can_once };
+	const struct asker asker = {
+		.told = call_told,
+		.call = call->id,
+		.needs = call->attempt->kind == DENIAL_PATH ? call->attempt->opens : STR_EMPTY,
+		.subject = call->attempt->kind == DENIAL_PATH ? call->attempt->subject : STR_EMPTY,
+		.can_once = call->can_once
+	};
 	struct ask ask;
 	uint64_t id;
 

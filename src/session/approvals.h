@@ -51,7 +51,8 @@ struct asker {
 	void (*told)(struct session *s, const struct asker *asker, const struct answer *answer);
 	uint64_t call; /* the asker's own number: of a held call, of a question of the proxy */
 	void *user;
-	struct str needs; /* WRITE: the path that has to be writable in the end */
+	struct str needs;   /* WRITE: the path that has to be writable in the end */
+	struct str subject; /* of a held call: the path that it changes when it is performed once */
 	bool can_once;
 };
 
@@ -61,7 +62,7 @@ struct waiting {
 	bool is_answered; /* and the asker is still to be told */
 	struct answer answer;
 	char *texts; /* of the answer */
-	char *needs; /* of the asker */
+	char *needs; /* of the asker, and its subject */
 };
 
 struct approvals {
@@ -142,6 +143,11 @@ const struct plan *live_plan(const struct session *s) NONNULL;
  * ended.
  */
 bool live_was_open(const struct session *s, struct str path) NONNULL;
+/*
+ * From now on live_was_open() finds it. SECURITY: before it is open, also for one call. ERR_NOMEM,
+ * ERR_LIMIT.
+ */
+int live_note_opened(struct session *s, struct str path, struct err *e) MUST_CHECK NONNULL;
 
 /* What grants are tried on. */
 const struct plan_inputs *live_inputs(const struct session *s) NONNULL;

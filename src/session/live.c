@@ -46,8 +46,7 @@ const str_list *session_opened(const struct session *s)
 	return &s->approvals.live.opened;
 }
 
-/* SECURITY: before it is open. */
-static int note_opened(struct session *s, struct str path, struct err *e)
+int live_note_opened(struct session *s, struct str path, struct err *e)
 {
 	struct live *live = &s->approvals.live;
 	struct str *added;
@@ -300,7 +299,7 @@ static int tell_open(struct session *s, const struct plan *plan, struct live_hos
 		     struct buf *writers, struct err *e)
 {
 	(void)writers;
-	if (note_opened(s, around->path, e) < 0 ||
+	if (live_note_opened(s, around->path, e) < 0 ||
 	    supervisor_open_path(s->supervisor, plan, around->path, e) < 0)
 		return err_result(e);
 	remember_missing(&s->approvals.live, around);

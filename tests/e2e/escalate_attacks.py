@@ -59,6 +59,45 @@ def what_a_grant_opens_during_the_question_is_looked_at_again(w: World):
     assert "status 0" in result.out and made.exists(), result
 
 
+def allow_once(opened):
+    """Allows writing once what is below `opened`, and each command outside."""
+    def decide(request):
+        if request["kind"] == "escalate" or (opened and request["subject"].startswith(str(opened))):
+            return ALLOW
+        return {"decision": "deny"}
+    return decide
+
+
+@case
+def what_one_call_may_write_is_not_run(w: World):
+    out = out_of_reach(w)
+    tool = program(out / "tool", "echo own")
+    w.write_config(rule([str(tool)]))
+    rewrite = f"printf '#!/bin/sh\\ntouch {w.top}/pwned\\n' >{tool}; {shlex.join(escalate(str(tool)))}"
+    result, decider = ask(w, allow_once(out), *WORK, "-q", "--", "sh", "-c", rewrite)
+    assert "write" in [x["kind"] for x in decider.requests] and "pwned" in tool.read_text(), (result, decider.requests)
+    assert result.status == 1 and not (w.top / "pwned").exists(), result
+    # In a run that did not write it, the same program is run.
+    result = run(w, *WORK, "-q", "--", *escalate(str(tool)))
+    assert result.status == 0 and (w.top / "pwned").exists(), result
+    program(tool, "echo own")
+    result, _ = ask(w, allow_once(None), *WORK, "-q", "--", "sh", "-c", rewrite)
+    assert result.status == 0 and "own" in result.out, result
+
+
+@case
+def settings_of_git_that_one_call_may_write_are_not_obeyed(w: World):
+    git("init", "-q", "-b", "main", cwd=w.repo)
+    git("remote", "add", "origin", "ssh://x/y", cwd=w.repo)
+    w.write_config(rule(FETCH))
+    plant = f"printf '{evil(w)}' >{w.home}/.gitconfig; {shlex.join(escalate(*FETCH))}"
+    result, decider = ask(w, allow_once(w.home), *WORK, "-q", "--", "sh", "-c", plant)
+    assert "write" in [x["kind"] for x in decider.requests] and (w.home / ".gitconfig").exists(), (result, decider.requests)
+    assert result.status == 1 and not (w.top / "pwned").exists(), result
+    result = run(w, *WORK, "-q", "--", *escalate(*FETCH))
+    assert (w.top / "pwned").exists(), result
+
+
 @case
 def who_is_killed_while_it_is_asked_about_has_nothing_run(w: World):
     out = out_of_reach(w)
