@@ -39,6 +39,7 @@ struct inside_taken {
 	 * is nothing to look at.
 	 */
 	struct str reopens[3];
+	bool has_terminal; /* one of them is the run's own terminal */
 	/* Of the directory, which is the host's at that path as well. */
 	struct str path;
 	uint64_t device, inode;

@@ -81,6 +81,12 @@ static int make_git(struct arena *a, const struct outside *o, const char *ceilin
 				       ceilings && *ceilings ? ":" : "", ceilings ? ceilings : "");
 }
 
+/*
+ * SECURITY: the terminal is the command's as well, which can have it send answers that look like keys. A
+ * pager would execute commands for them.
+ */
+static const char *const for_terminal[] = { "PAGER=cat", "GIT_PAGER=cat", "LESSSECURE=1" };
+
 static int make_set(struct arena *a, const struct outside *o, const struct escalation_order *order,
 		    const char *const **out, struct err *e)
 {
@@ -91,7 +97,7 @@ static int make_set(struct arena *a, const struct outside *o, const struct escal
 
 	while (before && before[count])
 		count++;
-	list = arena_array(a, count + GIT_ENTRIES + 2, sizeof(*list), e);
+	list = arena_array(a, count + GIT_ENTRIES + COUNT_OF(for_terminal) + 2, sizeof(*list), e);
 	if (!list || make_git(a, o, order->git_ceiling, git, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < count; i++)
@@ -100,6 +106,8 @@ static int make_set(struct arena *a, const struct outside *o, const struct escal
 	for (size_t i = 0; i < GIT_ENTRIES; i++)
 		if (git[i].len)
 			list[count++] = git[i].p;
+	for (size_t i = 0; order->has_terminal && i < COUNT_OF(for_terminal); i++)
+		list[count++] = for_terminal[i];
 	*out = list;
 	return 0;
 }

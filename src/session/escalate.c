@@ -295,6 +295,7 @@ static int launch(struct escalation *x, struct str reason, struct err *e)
 		.inode = x->taken.inode,
 		.directory_fd = x->taken.cwd,
 		.stdio = { x->taken.stdio[0], x->taken.stdio[1], x->taken.stdio[2] },
+		.has_terminal = x->taken.has_terminal,
 	};
 
 	if (log_line(x, true, reason, STR_EMPTY, NULL, e) < 0 ||

@@ -420,6 +420,13 @@ static bool is_set_badly(const struct session *s, struct arena *a, const char *c
 	return false;
 }
 
+/* With a terminal these are set anew (lib/escalate.c), and what is withheld can't be set. */
+static bool is_replaced(const struct escalation *x, const char *name)
+{
+	return x->taken.has_terminal &&
+	       (strcmp(name, "PAGER") == 0 || strcmp(name, "GIT_PAGER") == 0);
+}
+
 /* NULL: the others may be passed on; else why it is not run. */
 static const char *find_withheld(struct escalation *x)
 {
@@ -436,8 +443,9 @@ static const char *find_withheld(struct escalation *x)
 	for (size_t i = 0; i < COUNT_OF(code_variables); i++) {
 		const struct code_variable *variable = &code_variables[i];
 
-		if (!is_set_badly(s, &a, s->in.environment, variable) &&
-		    !is_set_badly(s, &a, s->in.more_environment, variable))
+		if (is_replaced(x, variable->name) ||
+		    (!is_set_badly(s, &a, s->in.environment, variable) &&
+		     !is_set_badly(s, &a, s->in.more_environment, variable)))
 			continue;
 		x->withheld[count++] = variable->name;
 		if (variable->kind == CODE_SETTINGS)

@@ -185,6 +185,7 @@ struct escalation_order {
 	uint64_t device, inode; /* that it has to be still */
 	int directory_fd;	/* it, O_PATH */
 	int stdio[3];
+	bool has_terminal; /* among those */
 };
 
 struct escalation_end {

@@ -544,6 +544,37 @@ def what_is_refused_for_its_streams_is_logged(w: World):
     assert lines == [("allow", ["true"]), ("deny", ["true"])], lines
 
 
+# Asks with a terminal whose other end it holds, or with its own, as standard error.
+WITH_TERMINAL = """
+import os, pty, subprocess, sys
+master, slave = pty.openpty()
+stream = {"held": slave, "master": master, "own": 2}[sys.argv[1]]
+sys.exit(subprocess.run(sys.argv[2:], stderr=stream, stdout=stream).returncode)
+"""
+
+
+@case
+def a_terminal_that_the_command_holds_is_not_passed_out(w: World):
+    script = 'echo "${PAGER-none} ${GIT_PAGER-none} ${LESSSECURE-none}" >$0; test -t 2'
+    shown = out_of_reach(w) / "shown"
+    command = ["sh", "-c", script, str(shown)]
+    w.write_config(rule(command))
+    for own, kind, is_run in ((False, "held", False), (False, "master", False), (True, "held", False), (True, "own", True)):
+        words = [PROGRAM, "run", "-q", *WORK, "--env", "PAGER=less", "--", sys.executable, "-c", WITH_TERMINAL, kind, *escalate(*command)]
+        status = Terminal(w, *words).wait() if own else subprocess.run(words, cwd=w.repo, env=w.env, stdin=subprocess.DEVNULL,
+                                                                       capture_output=True, check=False).returncode
+        assert (status == 0, shown.exists()) == (is_run, is_run), (own, kind, status)
+    assert shown.read_text() == "cat cat 1\n"
+    shown.unlink()
+    # With --ask tty the terminal is one that Cordon has made.
+    status = Terminal(w, PROGRAM, "run", "-q", "--ask", "tty", *WORK, "--", *escalate(*command)).wait()
+    assert status == 0 and shown.read_text() == "cat cat 1\n", status
+    shown.unlink()
+    # Without a terminal nothing is set.
+    result = run(w, *WORK, "-q", "--env", "PAGER=less", "--", *escalate(*command))
+    assert result.status == 1 and shown.read_text() == "less none none\n", result
+
+
 @case
 def a_shell_may_ask_about_any_number_of_its_own_commands(w: World):
     out = out_of_reach(w)

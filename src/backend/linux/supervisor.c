@@ -146,11 +146,23 @@ int supervisor_prepare(struct supervisor *s, const struct supervisor_attempt *at
 	return 0;
 }
 
+/* While it is not known, the terminal is passed to nobody (linux/notify/inside_take.c). */
+static void note_terminal(struct sandbox *sandbox, const struct launch *launch)
+{
+	struct stat st;
+
+	if (!launch->owns_terminal || stat(launch->terminal_path, &st) < 0)
+		return;
+	sandbox->terminal_device = st.st_dev;
+	sandbox->terminal_inode = st.st_ino;
+}
+
 int supervisor_launch(struct supervisor *s, const struct backend *backend,
 		      const struct launch *launch, guarantee_set *lost, struct err *e)
 {
 	if (backend->launch(s->a, launch, &s->sandbox, e) < 0)
 		return err_result(e);
+	note_terminal(&s->sandbox, launch);
 	release(s);
 	*lost = s->sandbox.lost;
 	return 0;

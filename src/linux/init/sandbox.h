@@ -69,8 +69,9 @@ struct sandbox {
 	 * and is not to be used; and changes of metadata below `writable` are asked for.
 	 */
 	bool has_no_namespaces;
-	const char *const *writable; /* closed by NULL; NULL: there is nothing */
-	struct streams streams;	     /* which files of the caller's it has */
+	const char *const *writable;		  /* closed by NULL; NULL: there is nothing */
+	uint64_t terminal_device, terminal_inode; /* a pty of the command's own; 0: it has none */
+	struct streams streams;			  /* which files of the caller's it has */
 };
 
 /* Lets the command be executed, when it waits for that. ERR_SYS. */

@@ -241,8 +241,8 @@ static void ask_to_escalate(struct inside_client *c, const struct inside_message
 
 	if (!words->cwd.len)
 		request.refused = "its directory is not known";
-	else if (inside_take_streams(c->process.fd, c->pid, paths, sizeof(paths), &taken,
-				     &request.refused))
+	else if (inside_take_streams(c->owner->sandbox, c->process.fd, c->pid, paths, sizeof(paths),
+				     &taken, &request.refused))
 		request.taken = &taken;
 	if (!is_alive(c))
 		leave(c);

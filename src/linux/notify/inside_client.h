@@ -61,8 +61,9 @@ int inside_client_take_left(struct inside_client *c) NONNULL;
  * four descriptors, to be closed by connector_close_all(). False: nothing was taken, and `*why` says
  * why not.
  */
-bool inside_take_streams(int pidfd, int32_t pid, char *text, size_t room, struct inside_taken *out,
-			 const char **why) MUST_CHECK NONNULL;
+bool inside_take_streams(const struct sandbox *sandbox, int pidfd, int32_t pid, char *text,
+			 size_t room, struct inside_taken *out, const char **why)
+	MUST_CHECK NONNULL;
 
 /* ---- inside_path.c ------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  *
  * SECURITY: they are taken (pidfd_getfd) and not sent, so nothing else ever arrives. A stream can do no
  * more in the hands of somebody else than its file allows: what has an effect when it is read or written
- * by another process (files of /proc, devices), what is no stream (directories, sockets that listen,
+ * by another process (files of /proc, devices, terminals of others), what is no stream (directories, sockets that listen,
  * pidfds), and what only names a file (O_PATH) is refused. A file that was opened for reading can be opened
  * again for writing through /dev/stdin, unless its mount is read-only; whether that is more than the
  * caller may do has to be judged by its path.
@@ -29,7 +29,7 @@
 #include "os/fd.h"
 #include "os/kernel_file.h"
 
-enum { MEMORY_DEVICES = 1, STREAMS = 3 };
+enum { MEMORY_DEVICES = 1, TTYAUX_MAJOR = 5, CONSOLE_MINOR = 1, STREAMS = 3 };
 
 static bool is_pipe(int fd)
 {
@@ -85,8 +85,39 @@ static bool is_harmless(dev_t device)
 	return false;
 }
 
+/*
+ * SECURITY: who holds the other end of a terminal types into it, and programs such as pagers obey what is
+ * typed, whatever stream it is. So it has to be the run's own. Its inode belongs to it only until
+ * it has hung up; and what /dev/tty and /dev/ptmx lead to is not told by their inode.
+ */
+static bool is_own_terminal(const struct sandbox *sandbox, const struct stat *st)
+{
+	if (major(st->st_rdev) == TTYAUX_MAJOR && minor(st->st_rdev) != CONSOLE_MINOR)
+		return false;
+	for (int i = 0; i < STREAMS; i++) {
+		struct stat own;
+
+		if (isatty(i) && fstat(i, &own) == 0 && own.st_dev == st->st_dev &&
+		    own.st_ino == st->st_ino)
+			return true;
+	}
+	return sandbox->terminal_inode != 0 && st->st_dev == sandbox->terminal_device &&
+	       st->st_ino == sandbox->terminal_inode;
+}
+
+static const char *check_device(const struct sandbox *sandbox, int fd, const struct stat *st)
+{
+	if (is_harmless(st->st_rdev))
+		return NULL;
+	if (!isatty(fd))
+		return "a standard stream is a device";
+	return is_own_terminal(sandbox, st) ? NULL
+					    : "a standard stream is a terminal that is not the "
+					      "run's own: pass it through a pipe";
+}
+
 /* NULL: it may be passed on. */
-static const char *check_stream(int fd, const struct stat *st)
+static const char *check_stream(const struct sandbox *sandbox, int fd, const struct stat *st)
 {
 	int flags = fcntl(fd, F_GETFL);
 
@@ -97,8 +128,7 @@ static const char *check_stream(int fd, const struct stat *st)
 					: "a standard stream is a socket that is not a connected "
 					  "stream of this machine";
 	if (S_ISCHR(st->st_mode))
-		return is_harmless(st->st_rdev) || isatty(fd) ? NULL
-							      : "a standard stream is a device";
+		return check_device(sandbox, fd, st);
 	if (!S_ISREG(st->st_mode) && !S_ISFIFO(st->st_mode))
 		return "a standard stream is neither a file, a pipe, a terminal nor a socket";
 	return os_is_of_kernel(fd) ? "a standard stream is a file of the kernel" : NULL;
@@ -119,8 +149,8 @@ static const char *find_path(int fd, char *text, size_t room, size_t *used, stru
 	return NULL;
 }
 
-static const char *take_stream(int pidfd, int number, char *text, size_t room, size_t *used,
-			       struct inside_taken *out)
+static const char *take_stream(const struct sandbox *sandbox, int pidfd, int number, char *text,
+			       size_t room, size_t *used, struct inside_taken *out)
 {
 	struct stat st;
 	const char *why;
@@ -131,7 +161,8 @@ static const char *take_stream(int pidfd, int number, char *text, size_t room, s
 				      : "its standard streams can't be taken";
 	if (fstat(out->stdio[number], &st) < 0)
 		return "a standard stream can't be looked at";
-	why = check_stream(out->stdio[number], &st);
+	why = check_stream(sandbox, out->stdio[number], &st);
+	out->has_terminal |= S_ISCHR(st.st_mode) && !is_harmless(st.st_rdev);
 	if (why || !can_reopen(out->stdio[number], &st))
 		return why;
 	return find_path(out->stdio[number], text, room, used, &out->reopens[number]);
@@ -162,8 +193,8 @@ static const char *take_directory(int32_t pid, char *text, size_t room, size_t *
 	return NULL;
 }
 
-bool inside_take_streams(int pidfd, int32_t pid, char *text, size_t room, struct inside_taken *out,
-			 const char **why)
+bool inside_take_streams(const struct sandbox *sandbox, int pidfd, int32_t pid, char *text,
+			 size_t room, struct inside_taken *out, const char **why)
 {
 	size_t used = 0, count = 0;
 	int taken[STREAMS + 1];
@@ -173,7 +204,7 @@ bool inside_take_streams(int pidfd, int32_t pid, char *text, size_t room, struct
 		out->reopens[i] = STR_EMPTY;
 	*why = NULL;
 	for (int i = 0; i < STREAMS && !*why; i++)
-		*why = take_stream(pidfd, i, text, room, &used, out);
+		*why = take_stream(sandbox, pidfd, i, text, room, &used, out);
 	if (!*why)
 		*why = take_directory(pid, text, room, &used, out);
 	if (!*why)
