@@ -164,14 +164,21 @@ static int descriptor(const void *run)
 	return cordon_run_descriptor(outside->run);
 }
 
-static bool step(void *run, bool waits)
+static bool step(void *run, int timeout_ms)
 {
 	const struct outside_run *outside = run;
 	cordon_error *error = NULL;
-	int status = cordon_poll(outside->run, waits ? -1 : 0, &error);
+	int status = cordon_poll(outside->run, timeout_ms, &error);
 
 	cordon_error_free(error);
 	return status != 0;
+}
+
+static int64_t process(const void *run)
+{
+	const struct outside_run *outside = run;
+
+	return session_process(run_session(outside->run));
 }
 
 static void finish(void *run, struct escalation_end *end)
@@ -211,6 +218,7 @@ static void cancel(void *run)
 static const struct escalation_runner runner = { .start = start,
 						 .descriptor = descriptor,
 						 .step = step,
+						 .process = process,
 						 .finish = finish,
 						 .signal = pass_signal,
 						 .cancel = cancel };

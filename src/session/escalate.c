@@ -16,6 +16,8 @@ enum {
 	ANSWER_MAX_BYTES = 32 << 10,
 	SHOWN_BYTES = 512,
 	MINUTE_MS = 60 * 1000,
+	END_MS = 10 * 1000, /* for what was killed; a loaded machine takes its time */
+	END_STEP_MS = 100,
 };
 
 static const char *const nobody = "nobody";
@@ -251,14 +253,29 @@ static void finish(struct escalation *x)
 	drop(x);
 }
 
-/* Until it is over; it was cancelled, so that is soon. */
-static void end_run(const struct escalation *x)
+/* Until it is over: it was cancelled, so that is soon. False: it can't be ended. */
+static bool end_run(const struct escalation *x)
 {
-	bool is_over;
+	const uint64_t until = loop_now() + END_MS;
 
-	do
-		is_over = x->s->in.escalations->step(x->run, true);
-	while (!is_over);
+	while (!x->s->in.escalations->step(x->run, END_STEP_MS))
+		if (loop_now() >= until)
+			return false;
+	return true;
+}
+
+/* What the kernel does not let die must not keep the run from its end. The run outside is lost. */
+static void abandon(struct escalation *x)
+{
+	struct session *s = x->s;
+	char shown[SHOWN_BYTES];
+
+	session_warn(&s->in,
+		     "'%s' runs outside and can't be ended: process %lld and what it has started "
+		     "go on",
+		     utf8_show(str_of(x->argv[0]), shown, sizeof(shown)),
+		     (long long)s->in.escalations->process(x->run));
+	x->run = NULL;
 }
 
 static int is_ready(void *user, uint32_t events, struct err *e)
@@ -267,7 +284,7 @@ static int is_ready(void *user, uint32_t events, struct err *e)
 
 	(void)events;
 	(void)e;
-	if (x->s->in.escalations->step(x->run, false))
+	if (x->s->in.escalations->step(x->run, 0))
 		finish(x);
 	return 0;
 }
@@ -307,8 +324,10 @@ static int launch(struct escalation *x, struct str reason, struct err *e)
 	if (loop_add(&s->loop, &x->watcher, LOOP_IN, e) == 0)
 		return 0;
 	s->in.escalations->cancel(x->run);
-	end_run(x);
-	s->in.escalations->finish(x->run, &(struct escalation_end){ .status = 0 });
+	if (end_run(x))
+		s->in.escalations->finish(x->run, &(struct escalation_end){ .status = 0 });
+	else
+		abandon(x);
 	x->run = NULL;
 	return err_result(e);
 }
@@ -667,8 +686,13 @@ void escalations_end(struct session *s)
 			drop(x);
 			continue;
 		}
-		end_run(x);
-		finish(x);
+		if (end_run(x)) {
+			finish(x);
+			continue;
+		}
+		loop_remove(&s->loop, &x->watcher);
+		abandon(x);
+		drop(x);
 	}
 	if (all->log)
 		audit_close(all->log);

@@ -59,7 +59,10 @@ int escalations_prepare(struct session *s, struct err *e) MUST_CHECK NONNULL;
 void escalations_take(struct session *s, const struct inside_request *request) NONNULL;
 /* Nobody waits for it any more: it ends. False: there is none of that id. */
 bool escalations_leave(struct session *s, uint64_t id) NONNULL;
-/* Nothing of it runs any more when this returns. May be called again. */
+/*
+ * Nothing of it runs any more when this returns, but for what can't be killed: that is warned of. May be
+ * called again.
+ */
 void escalations_end(struct session *s) NONNULL;
 
 /* ---- escalate_check.c ------------------------------------------------------------------------ */

@@ -558,6 +558,11 @@ int session_descriptor(const struct session *s)
 	return loop_descriptor(&s->loop);
 }
 
+int64_t session_process(const struct session *s)
+{
+	return supervisor_group(s->supervisor);
+}
+
 static bool is_stop(int number)
 {
 	return number == os_signals.stop || number == os_signals.typed_stop ||

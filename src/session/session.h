@@ -199,8 +199,9 @@ struct escalation_runner {
 	/* ERR_*: it does not run, and the text says why. */
 	int (*start)(void *user, const struct escalation_order *order, void **run, struct err *e);
 	int (*descriptor)(const void *run); /* readable when step() has something to do */
-	/* True: it is over, also after an error. */
-	bool (*step)(void *run, bool waits);
+	/* Waits so long for something to do. True: it is over, also after an error. */
+	bool (*step)(void *run, int timeout_ms);
+	int64_t (*process)(const void *run);		       /* above all that it has started */
 	void (*finish)(void *run, struct escalation_end *end); /* when it is over; `run` is gone */
 	void (*signal)(void *run, int number);
 	void (*cancel)(void *run);
@@ -459,6 +460,8 @@ bool session_is_inside(void);
 
 /* Becomes readable when session_step() has something to do. */
 int session_descriptor(const struct session *s) NONNULL;
+/* That of the sandbox's first process, or of the one that watches the command. */
+int64_t session_process(const struct session *s) NONNULL;
 
 /*
  * Waits at most `timeout_ms` (-1: for ever) for something and does it. 1 when the

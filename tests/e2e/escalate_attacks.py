@@ -6,11 +6,13 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
-from cli import NONE, PROGRAM, World, case, run, run_cases, wait_for
+from cli import NONE, PROGRAM, Skip, World, case, run, run_cases, wait_for
 from decider import Decider, ask
 from outside import (ALLOW, FULL, WORK, audited, escalate, git, has_commit, out_of_reach, repository_with_remote, rule,
                      touch)
@@ -482,6 +484,28 @@ def a_worktree_of_another_repository_is_judged_by_its_settings(w: World):
     check_that_nothing_runs(w, f"printf '{evil(w)}' >conf", FETCH, {}, "include.path")
 
 
+@case
+def what_becomes_another_user_does_not_keep_the_run_from_its_end(w: World):
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        raise Skip("only root can become another user, with setpriv")
+    out = out_of_reach(w)
+    for other in ("setpriv --reuid=65534 --clear-groups ", ""):
+        sleep = f"{other}sh -c 'echo >&3; exec sleep 1000' 3>{out}/ready"  # it is that user by then
+        for script in (f"exec {sleep}", f"{sleep} & wait"):
+            w.write_config(rule(["sh", "-c", script]))
+            one = shlex.join(escalate("sh", "-c", script))
+            # Without CAP_KILL root is to the other user what somebody else is to root.
+            result = subprocess.run(["setpriv", "--bounding-set=-kill", "--inh-caps=-kill", PROGRAM, "run", *WORK, "--", "sh", "-c",
+                                     f"{one} >/dev/null 2>&1 & while [ ! -s {out}/ready ]; do sleep 0.1; done"], cwd=w.repo, env=w.env,
+                                    stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
+            (out / "ready").unlink()
+            left = [int(word) for line in result.stderr.splitlines() if "goes on" in line for word in line.split() if word.isdigit()]
+            for pid in left:
+                assert "sleep" in Path(f"/proc/{pid}/cmdline").read_text(), (pid, result)
+                os.kill(pid, signal.SIGKILL)
+            assert result.returncode == 0 and len(left) == bool(other), (script, result)
+
+
 LISTING = "import os; print(sorted(int(n) for n in os.listdir('/proc/self/fd')))"
 
 
@@ -521,29 +545,6 @@ def it_has_no_way_to_the_terminal_of_the_user(w: World):
     assert "open" in at_terminal(w, "/bin/sh", "-c", script)
 
 
-@case
-def each_command_has_its_own_status(w: World):
-    out = out_of_reach(w)
-    slow = f"touch {out}/ready; while [ ! -e {out}/go ]; do sleep 0.05; done; exit 3"
-    other = f"touch {out}/go; while [ ! -e {w.repo}/done ]; do sleep 0.05; done; exit 4"
-    w.write_config(rule(["sh", "-c", slow]) + rule(["sh", "-c", other]))
-    run(w, *WORK, "-q", "--report", str(w.top / "report"), "--", "sh", "-c",
-        f"{shlex.join(escalate('sh', '-c', slow))} & a=$!; while [ ! -e {out}/ready ]; do sleep 0.05; done; "
-        f"{shlex.join(escalate('sh', '-c', other))} & wait $a; touch done; wait")
-    found = {x["command"]: x["status"] for x in json.loads((w.top / "report").read_text())["escalations"]}
-    assert found == {f"sh -c {slow}": 3, f"sh -c {other}": 4}, found
-
-
-@case
-def what_is_refused_for_its_streams_is_logged(w: World):
-    w.write_config(rule(["true"]))
-    for stdin, status in (("/dev/null", 0), (str(w.repo), 1)):
-        result = run(w, *WORK, "-q", "--", "sh", "-c", f"exec <{stdin}; exec {shlex.join(escalate('true'))}")
-        assert result.status == status, result
-    lines = [(x["decision"], x["argv"]) for x in audited(w)]
-    assert lines == [("allow", ["true"]), ("deny", ["true"])], lines
-
-
 # Asks with a terminal whose other end it holds, or with its own, as standard error.
 WITH_TERMINAL = """
 import os, pty, subprocess, sys
@@ -573,6 +574,29 @@ def a_terminal_that_the_command_holds_is_not_passed_out(w: World):
     # Without a terminal nothing is set.
     result = run(w, *WORK, "-q", "--env", "PAGER=less", "--", *escalate(*command))
     assert result.status == 1 and shown.read_text() == "less none none\n", result
+
+
+@case
+def each_command_has_its_own_status(w: World):
+    out = out_of_reach(w)
+    slow = f"touch {out}/ready; while [ ! -e {out}/go ]; do sleep 0.05; done; exit 3"
+    other = f"touch {out}/go; while [ ! -e {w.repo}/done ]; do sleep 0.05; done; exit 4"
+    w.write_config(rule(["sh", "-c", slow]) + rule(["sh", "-c", other]))
+    run(w, *WORK, "-q", "--report", str(w.top / "report"), "--", "sh", "-c",
+        f"{shlex.join(escalate('sh', '-c', slow))} & a=$!; while [ ! -e {out}/ready ]; do sleep 0.05; done; "
+        f"{shlex.join(escalate('sh', '-c', other))} & wait $a; touch done; wait")
+    found = {x["command"]: x["status"] for x in json.loads((w.top / "report").read_text())["escalations"]}
+    assert found == {f"sh -c {slow}": 3, f"sh -c {other}": 4}, found
+
+
+@case
+def what_is_refused_for_its_streams_is_logged(w: World):
+    w.write_config(rule(["true"]))
+    for stdin, status in (("/dev/null", 0), (str(w.repo), 1)):
+        result = run(w, *WORK, "-q", "--", "sh", "-c", f"exec <{stdin}; exec {shlex.join(escalate('true'))}")
+        assert result.status == status, result
+    lines = [(x["decision"], x["argv"]) for x in audited(w)]
+    assert lines == [("allow", ["true"]), ("deny", ["true"])], lines
 
 
 @case

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +44,15 @@ static void tell_end(struct supervisor *s, const struct init_message *m)
 		tell_gone(s);
 }
 
+static void warn_of_left(const struct supervisor *s, int pid)
+{
+	char text[128];
+
+	(void)snprintf(text, sizeof(text),
+		       "process %d runs as another user and can't be killed: it goes on", pid);
+	s->in.events.warn(s->in.events.user, text);
+}
+
 static int take_message(struct supervisor *s, const struct init_message *m, struct err *e)
 {
 	switch ((enum init_message_kind)m->kind) {
@@ -54,6 +64,9 @@ static int take_message(struct supervisor *s, const struct init_message *m, stru
 		return 0;
 	case INIT_CONTINUED:
 		s->in.events.continued(s->in.events.user);
+		return 0;
+	case INIT_LEFT:
+		warn_of_left(s, m->value);
 		return 0;
 	case INIT_ENDED:
 		tell_end(s, m);

@@ -75,8 +75,11 @@ static void tell_end(int channel, int status, const struct rusage *usage)
 	tell(channel, &message);
 }
 
-/* Kills each child that the kernel lists; false: it lists none, or can't. */
-static bool kill_children(void)
+/*
+ * Calls `each` for each child that the kernel lists. False: all calls returned that, or it lists none,
+ * or can't.
+ */
+static bool for_children(int channel, bool (*each)(int channel, pid_t child))
 {
 	char text[4096];
 	int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
@@ -91,18 +94,35 @@ static bool kill_children(void)
 		for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
 			child = child * 10 + (text[i] - '0');
 		/* What is cut off at the end is found the next time. */
-		if (child > 1 && i < n && text[i] == ' ' && kill(child, SIGKILL) == 0)
-			has_any = true;
+		if (child > 1 && i < n && text[i] == ' ')
+			has_any |= each(channel, child);
 		i++;
 	}
 	return has_any;
 }
 
-/* All descendants: whose parent has died is this process's child. */
-static void end_descendants(void)
+static bool kill_child(int channel, pid_t child)
 {
-	while (kill_children() && (waitpid(-1, NULL, 0) > 0 || errno == EINTR))
+	(void)channel;
+	return kill(child, SIGKILL) == 0;
+}
+
+/* One that has become another user (sudo). Waiting for it would keep the run from its end. */
+static bool tell_left(int channel, pid_t child)
+{
+	const struct init_message left = { .kind = INIT_LEFT, .value = child };
+
+	if (waitpid(child, NULL, WNOHANG) == 0)
+		tell(channel, &left);
+	return false;
+}
+
+/* All descendants: whose parent has died is this process's child. */
+static void end_descendants(int channel)
+{
+	while (for_children(channel, kill_child) && (waitpid(-1, NULL, 0) > 0 || errno == EINTR))
 		;
+	(void)for_children(channel, tell_left);
 }
 
 static void look_at(int channel, pid_t command, bool is_escalated)
@@ -115,7 +135,7 @@ static void look_at(int channel, pid_t command, bool is_escalated)
 
 		if (WIFEXITED(status) || WIFSIGNALED(status)) {
 			if (is_escalated)
-				end_descendants();
+				end_descendants(channel);
 			tell_end(channel, status, &usage);
 			/* Else what it left running goes on, as it would without Cordon. */
 			_exit(0);
@@ -132,14 +152,18 @@ static void look_at(int channel, pid_t command, bool is_escalated)
 static _Noreturn void kill_all(int channel, pid_t command, bool is_escalated)
 {
 	struct rusage usage;
+	bool is_left;
+	pid_t ended;
 	int status;
 
-	kill(command, SIGKILL);
-	if (wait4(command, &status, 0, &usage) == command) {
-		if (is_escalated)
-			end_descendants();
+	is_left = kill(command, SIGKILL) < 0 && errno == EPERM;
+	ended = wait4(command, &status, is_left ? WNOHANG : 0, &usage);
+	if (is_escalated)
+		end_descendants(channel);
+	else if (is_left)
+		(void)tell_left(channel, command);
+	if (ended == command)
 		tell_end(channel, status, &usage);
-	}
 	kill(0, SIGKILL);
 	_exit(0);
 }
@@ -148,11 +172,11 @@ static _Noreturn void kill_all(int channel, pid_t command, bool is_escalated)
  * Without a word of the command's end: time is over, and who started the run is stopped and has to
  * see that nobody else ended it; or why was told already.
  */
-static _Noreturn void kill_unheard(pid_t command, bool is_escalated)
+static _Noreturn void kill_unheard(int channel, pid_t command, bool is_escalated)
 {
 	kill(command, SIGKILL);
 	if (is_escalated)
-		end_descendants();
+		end_descendants(channel);
 	kill(0, SIGKILL);
 	_exit(0);
 }
@@ -258,7 +282,7 @@ _Noreturn void none_monitor(const struct none_job *job)
 	if (!os_close_all_but((int[]){ wait[0].fd, wait[1].fd, wait[2].fd }, COUNT_OF(wait))) {
 		tell(job->channel,
 		     &(struct init_message){ .kind = INIT_FAILED, .os_error = errno });
-		kill_unheard(command, job->is_escalated);
+		kill_unheard(job->channel, command, job->is_escalated);
 	}
 	for (;;) {
 		struct signalfd_siginfo info;
@@ -272,7 +296,7 @@ _Noreturn void none_monitor(const struct none_job *job)
 		if (wait[2].revents)
 			kill_all(wait[0].fd, command, job->is_escalated);
 		if (time_left(ends_ms) == 0)
-			kill_unheard(command, job->is_escalated);
+			kill_unheard(job->channel, command, job->is_escalated);
 		if (wait[0].revents)
 			obey(job, command, &ends_ms);
 	}

@@ -26,6 +26,7 @@ enum init_message_kind {
 	INIT_CONTINUED,
 	INIT_SOCKETS_MADE, /* `value` as in the order; the sockets come with it, or `os_error` */
 	INIT_PAIR_MADE,	   /* two connected sockets come with it, or `os_error` */
+	INIT_LEFT,	   /* the process `value` may not be killed, and goes on */
 	INIT_ENDED,	   /* the command's wait status is `value`; everything left is killed now */
 };
 
