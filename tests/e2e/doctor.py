@@ -178,14 +178,17 @@ def the_keys_are_those_of_the_man_page(w: World):
 
 @case
 def it_takes_well_under_a_second(w: World):
+    # Where others use this machine, each of their processes takes its share of the time.
+    crowd = max(1.0, os.getloadavg()[0] / os.cpu_count())
+    limit = (5 if "asan" in PROGRAM else 0.8) * crowd
     best = 60
-    for _ in range(8):  # others may use this machine
+    for _ in range(8):
         started = time.monotonic()
         doctor(w)
         best = min(best, time.monotonic() - started)
-        if best < 0.8:
+        if best < limit:
             break
-    assert best < (5 if "asan" in PROGRAM else 0.8), best
+    assert best < limit, (best, limit)
 
 
 @case
