@@ -93,6 +93,13 @@
 	X(BACKEND_UNSUITED, WEAKER, "backend_unsuited", "The backend can't express this policy.")  \
 	X(BACKEND_UNAVAILABLE, WEAKER, "backend_unavailable",                                      \
 	  "The backend is not part of this version of Cordon.")                                    \
+	X(ACL_UNUSUAL, WEAKER, "acl_unusual",                                                      \
+	  "The access list of a file is missing, malformed or not in canonical order, so what is " \
+	  "added to it could mean something else.")                                                \
+	X(ACL_CLOSED, SYS, "acl_closed",                                                           \
+	  "The user may not read or change the access list of a file.")                            \
+	X(WITHOUT_EFFECT, WEAKER, "without_effect",                                                \
+	  "The system accepted a setting that confines the command, and does not apply it.")       \
 	X(SANDBOX_REQUIRED, WEAKER, "sandbox_required",                                            \
 	  "The run would have no sandbox, and the caller requires one.")                           \
 	X(NO_SANDBOX, WEAKER, "no_sandbox", "The profile has no sandbox.")                         \

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "backend/windows/sid.h"
 #include "backend/windows/windows.h"
 #include "base/path.h"
 #include "base/sha256.h"
@@ -61,13 +62,18 @@ static struct str find_sid(const struct lowering *l, struct str root)
 static int add_root(struct lowering *l, struct str path, struct str *kept, struct err *e)
 {
 	struct windows_root *root = VEC_PUSH(l->a, &l->roots, e);
+	scoped_buf name = BUF_INIT((size_t)2 * PATH_MAX_BYTES);
 	struct str shown = STR_EMPTY;
 
 	if (!root || arena_copy(l->a, path, &root->path, e) < 0 ||
 	    windows_show(l->a, path, &shown, e) < 0)
 		return err_result(e);
 	*kept = root->path;
-	return arena_printf(l->a, &root->sid, e, "cap:write:%.*s", STR_ARG(shown));
+	buf_add_text(&name, "cap:write:");
+	buf_add(&name, shown);
+	if (buf_check(&name, e) < 0)
+		return err_result(e);
+	return arena_copy(l->a, buf_str(&name), &root->sid, e);
 }
 
 static int add_read_root(struct lowering *l, struct str path, struct err *e)
@@ -313,28 +319,30 @@ static int add_all_missing(struct lowering *l, struct err *e)
 /* ---- Capabilities ----------------------------------------------------------------------------------- */
 
 /*
- * A SID that nobody else has: of the form that a domain gives to its accounts, with 128 bits of the
- * digest in place of the domain and the account.
+ * Made from the root, the digest of the policy and the home: what this user has left in access lists for
+ * another policy gives nothing, and what somebody else has left neither.
  */
 static int add_capability(struct lowering *l, struct str name, struct str digest, struct err *e)
 {
 	struct windows_capability *capability = VEC_PUSH(l->a, &l->out->capabilities, e);
 	struct str *restricting = VEC_PUSH(l->a, &l->out->restricting, e);
+	scoped_buf text = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 	unsigned char hash[SHA256_BYTES];
-	uint32_t parts[4];
-	struct str text;
 
-	if (!capability || !restricting ||
-	    arena_printf(l->a, &text, e, "cordon %.*s %.*s", STR_ARG(digest), STR_ARG(name)) < 0)
+	if (!capability || !restricting)
 		return err_result(e);
-	sha256(text, hash);
-	for (size_t i = 0; i < COUNT_OF(parts); i++)
-		parts[i] = (uint32_t)hash[4 * i] << 24 | (uint32_t)hash[4 * i + 1] << 16 |
-			   (uint32_t)hash[4 * i + 2] << 8 | hash[4 * i + 3];
+	buf_add_text(&text, "cordon ");
+	buf_add(&text, digest);
+	buf_add_char(&text, ' ');
+	buf_add(&text, name);
+	buf_add_char(&text, ' ');
+	buf_add(&text, l->plan->places.home);
+	if (buf_check(&text, e) < 0)
+		return err_result(e);
+	sha256(buf_str(&text), hash);
 	capability->name = name;
 	*restricting = name;
-	return arena_printf(l->a, &capability->sid, e, "S-1-5-21-%u-%u-%u-%u", parts[0], parts[1],
-			    parts[2], parts[3]);
+	return sid_of_capability(l->a, hash, &capability->sid, e);
 }
 
 /*

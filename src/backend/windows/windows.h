@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows: a plan as a token, edits of access lists (ACLs) and filters. Pure; nothing applies it yet.
+ * Windows: a plan as a token, edits of access lists (ACLs) and filters. Pure.
  *
  * The command gets a token with restricting SIDs, WRITE_RESTRICTED: what writes has to be allowed twice,
  * to the account and to one of those SIDs. Each writable root has a *capability SID*, made from the
@@ -16,6 +16,7 @@
  *
  *	windows/acl.c		where the answers change, as entries
  *	windows/net.c		firewall rules and WFP filters
+ *	windows/acl_apply.h	the entries in the lists of this machine, and out of them again
  *	win_token/lower.c	the restricted token, and what it can't hold
  *	win_elevated/lower.c	the dedicated accounts, and what they can't hold
  */
