@@ -51,6 +51,7 @@ static int scope_of_policy(struct arena *a, const cordon_policy *policy, struct 
 		return err_result(e);
 	out->plan = policy->plan;
 	out->home = places->home;
+	out->folds = policy->plan->host->folds;
 	for (size_t i = 0; i < PLACES_TMP_COUNT; i++)
 		out->private_tmp[i] = is_private ? places_tmp(places, i) : STR_EMPTY;
 	return 0;

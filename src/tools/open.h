@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a path to a descriptor, in the worker. The path is walked component by component (O_PATH,
- * O_NOFOLLOW), links are read and followed here, the path that comes out is judged by scope.h, and
- * then exactly that one is opened, no component of which may be a link. So a link that is swapped in between is an error and no way out, and nothing is checked first
- * and opened then by its name.
+ * From a path to a descriptor, in the worker. The path is walked component by component, links are read and
+ * followed here, the path that comes out is judged by scope.h, and then exactly that one is opened, no component of
+ * which may be a link. So a link that is swapped in between is an error and no way out, and nothing is checked first
+ * and opened then by its name. Where a name may have other spellings (macOS), the kernel is asked where the open
+ * file lies, and that is judged as well.
  *
  * What is missing, denied, or nothing for a tool ends in a refusal; a violation says nothing of whether
  * the path exists.
@@ -27,7 +28,7 @@ struct file_facts {
 };
 
 enum open_purpose {
-	OPEN_LOOK, /* `fd` is O_PATH; needs read access; a missing file is no refusal */
+	OPEN_LOOK, /* `facts` alone, no `fd`; needs read access; a missing file is no refusal */
 	OPEN_READ, /* a regular file, for reading */
 	OPEN_LIST, /* a directory, for reading its names */
 	/*
@@ -42,7 +43,7 @@ struct opened {
 	struct str path; /* canonical; the rest of it that is missing is as it was written */
 	struct str name; /* its last component */
 	int fd;		 /* -1: missing */
-	int directory;	 /* that `name` is in, O_PATH; -1: that is missing too, or of "/" */
+	int directory; /* that `name` is in, for openat() alone; -1: that is missing too, or of "/" */
 	struct file_facts facts;
 	enum access access; /* of `path` */
 };

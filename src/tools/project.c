@@ -276,6 +276,7 @@ static void add_digest(struct toolbox *box, const struct tool_project *p, struct
 {
 	const struct cordon_policy *policy = line_policy(p);
 	const struct scope scope = { .plan = policy ? policy->plan : p->policy->plan,
+				     .folds = p->policy->plan->host->folds,
 				     .home = STR_EMPTY,
 				     .private_tmp = { STR_EMPTY, STR_EMPTY },
 				     .sandbox = STR_EMPTY };
@@ -388,6 +389,7 @@ static bool is_granted(const struct toolbox *box, struct str path)
 static void refuse_project(struct toolbox_call *call, struct str path, enum access wanted)
 {
 	const struct scope scope = { .plan = call->project->policy->plan,
+				     .folds = call->project->policy->plan->host->folds,
 				     .sandbox = STR_EMPTY,
 				     .home = STR_EMPTY,
 				     .private_tmp = { STR_EMPTY, STR_EMPTY } };

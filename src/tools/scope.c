@@ -5,6 +5,7 @@
  */
 #include "tools/scope.h"
 
+#include "base/fold.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "plan/index.h"
@@ -127,26 +128,42 @@ static bool has_git_component(struct str path)
 	return false;
 }
 
+/* Where names fold, what is denied is denied in every spelling. */
+static int as_compared(struct arena *a, const struct scope *s, struct str *path, struct err *e)
+{
+	return s->folds ? fold_copy(a, *path, path, e) : 0;
+}
+
+static const struct glob *parse_deny(struct arena *a, const struct scope *s, struct str pattern,
+				     struct err *e)
+{
+	return (s->folds ? glob_parse_folded : glob_parse)(a, pattern, e);
+}
+
 /* Whether it is one of ":secrets". */
 static int is_private(struct arena *a, const struct scope *s, struct str path, bool *out,
 		      struct err *e)
 {
 	const struct scope_root *root = scope_root_of(s, path);
+	struct str below = root ? path_below(path, root->path) : STR_EMPTY;
 
 	*out = false;
+	if (as_compared(a, s, &path, e) < 0 || as_compared(a, s, &below, e) < 0)
+		return err_result(e);
 	for (size_t i = 0; s->home.len && places_secret_paths[i] && !*out; i++) {
 		struct str secret;
 
-		if (path_join(a, s->home, str_of(places_secret_paths[i]), &secret, e) < 0)
+		if (path_join(a, s->home, str_of(places_secret_paths[i]), &secret, e) < 0 ||
+		    as_compared(a, s, &secret, e) < 0)
 			return err_result(e);
 		*out = path_is_under(path, secret);
 	}
 	for (size_t i = 0; root && places_secret_globs[i] && !*out; i++) {
-		const struct glob *glob = glob_parse(a, str_of(places_secret_globs[i]), e);
+		const struct glob *glob = parse_deny(a, s, str_of(places_secret_globs[i]), e);
 
 		if (!glob)
 			return err_result(e);
-		*out = glob_match_deepest(glob, path_below(path, root->path)) >= 0;
+		*out = glob_match_deepest(glob, below) >= 0;
 	}
 	return 0;
 }
@@ -172,14 +189,15 @@ int scope_guards(struct arena *a, const struct scope *s, struct str path, struct
 		 struct err *e)
 {
 	const struct scope_root *root = scope_root_of(s, path);
+	struct str name = path_name(path);
 	bool is_secret, is_writable;
 
-	if (is_private(a, s, path, &is_secret, e) < 0 ||
+	if (as_compared(a, s, &name, e) < 0 || is_private(a, s, path, &is_secret, e) < 0 ||
 	    is_writable_by_name(a, s, path, &is_writable, e) < 0)
 		return err_result(e);
 	if (has_git_component(path))
 		*out = STR("the file tools change nothing in a '.git'");
-	else if (str_is(path_name(path), EDIT_TEMPORARY))
+	else if (str_is(name, EDIT_TEMPORARY))
 		*out = STR("this name belongs to the file tools");
 	else if (root && root->is_read_only)
 		*out = STR("this project was opened for reading");
@@ -290,6 +308,7 @@ void scope_print(struct buf *out, const struct scope *s)
 	for (size_t i = 0; i < PLACES_TMP_COUNT; i++)
 		put_str(out, s->private_tmp[i]);
 	put_str(out, s->sandbox);
+	put_number(out, s->folds);
 	put_number(out, s->plan != NULL);
 	if (s->plan)
 		put_plan(out, s->plan);
@@ -330,7 +349,7 @@ static int get_str(struct reader *r, struct str *out, struct err *e)
 	return len ? arena_copy(r->a, found, out, e) : 0;
 }
 
-static int get_rule(struct reader *r, struct rule *rule, struct err *e)
+static int get_rule(struct reader *r, bool folds, struct rule *rule, struct err *e)
 {
 	struct str file;
 	uint64_t flags;
@@ -355,14 +374,14 @@ static int get_rule(struct reader *r, struct rule *rule, struct err *e)
 	rule->origin.column = (uint32_t)get_number(r, UINT32_MAX);
 	/* SECURITY: a glob is a deny; one that could not be compiled must not be lost. */
 	if (!r->is_short && rule->kind == RULE_GLOB) {
-		rule->matcher = glob_parse(r->a, rule->glob, e);
+		rule->matcher = (folds ? glob_parse_folded : glob_parse)(r->a, rule->glob, e);
 		if (!rule->matcher)
 			return err_result(e);
 	}
 	return 0;
 }
 
-static int get_plan(struct reader *r, const struct plan **out, struct err *e)
+static int get_plan(struct reader *r, bool folds, const struct plan **out, struct err *e)
 {
 	struct plan *plan = ARENA_NEW(r->a, struct plan, e);
 	struct policy *policy = ARENA_NEW(r->a, struct policy, e);
@@ -381,12 +400,14 @@ static int get_plan(struct reader *r, const struct plan **out, struct err *e)
 	if (!plan->rules.items)
 		return err_result(e);
 	for (size_t i = 0; i < count && !r->is_short; i++)
-		if (get_rule(r, &plan->rules.items[i], e) < 0)
+		if (get_rule(r, folds, &plan->rules.items[i], e) < 0)
 			return err_result(e);
 	plan->rules.count = plan->rules.room = count;
 	if (r->is_short)
 		return 0;
-	plan->index = index_build(r->a, policy, plan->rules.items, count, e);
+	/* SECURITY: a name that the volume takes for another one is judged as that one. */
+	plan->index = index_build_for(r->a, &(struct host){ .folds = folds }, policy,
+				      plan->rules.items, count, e);
 	*out = plan;
 	return plan->index ? 0 : err_result(e);
 }
@@ -438,7 +459,8 @@ int scope_parse(struct arena *a, struct str bytes, struct scope *out, struct err
 			return err_result(e);
 	if (get_str(&r, &s.sandbox, e) < 0)
 		return err_result(e);
-	if (get_number(&r, 1) && get_plan(&r, &s.plan, e) < 0)
+	s.folds = get_number(&r, 1) != 0;
+	if (get_number(&r, 1) && get_plan(&r, s.folds, &s.plan, e) < 0)
 		return err_result(e);
 	if (r.is_short || r.rest.len)
 		return FAIL(e, ERR_SYNTAX, "the scope of the tools is damaged");

@@ -37,6 +37,8 @@ struct scope {
 	VEC(struct scope_root) roots; /* the first is where relative paths begin */
 	struct scope_guard guard;
 	struct str home; /* ""; the private files in it are guarded */
+	/* Names that differ in case or composition alone are one (base/fold.h). */
+	bool folds;
 	/* Where a run has an empty directory of its own (tmp = "private"): no tool works there, except in
 	 * a root. "": none. */
 	struct str private_tmp[PLACES_TMP_COUNT];

@@ -369,7 +369,7 @@ static int search_path(struct search *s, struct str path, struct tree_walk *walk
 
 	if (open_path(call, path, OPEN_LOOK, &looked, e) < 0)
 		return call_result(call, e);
-	is_file = looked.facts.type != FILE_DIRECTORY && looked.fd >= 0;
+	is_file = looked.facts.type != FILE_DIRECTORY && looked.facts.type != FILE_MISSING;
 	if (open_path(call, path, is_file ? OPEN_READ : OPEN_LIST, &start, e) < 0)
 		return call_result(call, e);
 	json_key(&call->json, "path");

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Nothing of Cordon's is started again inside a sandbox of macOS. */
+/*
+ * What Cordon starts its own program again for. sandbox-exec has the path of the program as its argv[0], so the name
+ * is the next word; no subcommand is called so.
+ */
 #include "cordon.h"
+#include "os/arguments.h"
+#include "tools/worker.h"
+
+#include <string.h>
 
 int cordon_inner_main(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return -1;
+	os_note_arguments(argv);
+	return argc == 2 && strcmp(argv[1], WORKER_NAME) == 0 ? tools_worker_main(argc, argv) : -1;
 }

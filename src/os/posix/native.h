@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of os/posix need of a system and POSIX does not say; each system implements it in
- * its own directory. Nobody else includes this.
+ * its own directory. Those of tools/posix use it too; nobody else includes this.
  */
 #pragma once
 

@@ -4,12 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,12 +14,12 @@
 #include "base/sha256.h"
 #include "base/utf8.h"
 #include "os/fd.h"
+#include "os/posix/native.h"
+#include "tools/posix/native.h"
 
 enum {
 	LOCK_TRIES = 200,
 	LOCK_PAUSE_US = 5000,
-	XATTR_NAMES_BYTES = 16 << 10,
-	XATTR_VALUE_BYTES = 64 << 10,
 	SHOWN_BYTES = 512,
 	VERSION_HASH_DIGITS = 32,
 	/* How coarse the times of files may be. */
@@ -236,59 +233,6 @@ int edit_stage_delete(struct edit *x, struct err *e)
 
 /* ---- What the new file takes over -------------------------------------------------------------------- */
 
-/* Not these: write() drops the first, and the others are about the content. */
-static bool is_dropped(const char *name)
-{
-	return strcmp(name, "security.capability") == 0 || strcmp(name, "security.ima") == 0 ||
-	       strcmp(name, "security.evm") == 0;
-}
-
-/*
- * SECURITY: a directory may give new files an ACL of their own, which the old file need not have. It would
- * let in others than the old one did.
- */
-static bool drop_inherited_acl(int from, int to)
-{
-	static const char acl[] = "system.posix_acl_access";
-
-	if (fgetxattr(from, acl, NULL, 0) >= 0 || fgetxattr(to, acl, NULL, 0) < 0)
-		return true;
-	return fremovexattr(to, acl) == 0;
-}
-
-/* The label of a security module: a new file has its own where this one can't be set. */
-static bool may_be_lost(const char *name)
-{
-	return strncmp(name, "security.", 9) == 0;
-}
-
-static bool copy_xattr(int from, int to, const char *name, char *value)
-{
-	ssize_t n = fgetxattr(from, name, value, XATTR_VALUE_BYTES);
-
-	if (n < 0)
-		return may_be_lost(name);
-	return fsetxattr(to, name, value, (size_t)n, 0) == 0 || may_be_lost(name);
-}
-
-static bool copy_xattrs(struct call *call, int from, int to)
-{
-	struct err ignored = ERR_INIT;
-	char list[XATTR_NAMES_BYTES];
-	ssize_t n = flistxattr(from, list, sizeof(list));
-	char *value;
-
-	if (n == 0 || (n < 0 && (errno == ENOTSUP || errno == ENOSYS)))
-		return true;
-	value = n < 0 ? NULL : arena_alloc(call->a, XATTR_VALUE_BYTES, &ignored);
-	if (!value)
-		return false;
-	for (ssize_t at = 0; at < n; at += (ssize_t)strlen(list + at) + 1)
-		if (!is_dropped(list + at) && !copy_xattr(from, to, list + at, value))
-			return false;
-	return true;
-}
-
 /* Whether the new file has all of the old one's that it should have. */
 static bool take_over(const struct edit *x, int to)
 {
@@ -300,7 +244,7 @@ static bool take_over(const struct edit *x, int to)
 	if ((now.owner != old->owner || now.group != old->group) &&
 	    fchown(to, old->owner, old->group) < 0)
 		return false;
-	return drop_inherited_acl(x->at.fd, to) && copy_xattrs(x->call, x->at.fd, to) &&
+	return tools_copy_attributes(x->call, x->at.fd, to) &&
 	       fchmod(to, old->mode & MODE_KEPT) == 0;
 }
 
@@ -322,11 +266,6 @@ static int write_all(int fd, struct str content)
 	return 0;
 }
 
-static int rename_as(int directory, const char *from, const char *to, unsigned flags)
-{
-	return syscall(SYS_renameat2, directory, from, directory, to, flags) < 0 ? -errno : 0;
-}
-
 static bool is_same(const struct file_facts *a, const struct file_facts *b)
 {
 	return a->type == b->type && a->device == b->device && a->inode == b->inode &&
@@ -340,13 +279,13 @@ static bool is_same(const struct file_facts *a, const struct file_facts *b)
 static int exchange(struct edit *x)
 {
 	struct file_facts old;
-	int r = rename_as(x->at.directory, EDIT_TEMPORARY, x->at.name.p, RENAME_EXCHANGE);
+	int r = native_rename(x->at.directory, EDIT_TEMPORARY, x->at.name.p, RENAME_BOTH);
 
-	if (r == -EINVAL || r == -ENOSYS) {
+	if (r == -ENOSYS) {
 		if (open_look_at(x->at.directory, x->at.name.p, &old) < 0 ||
 		    !is_same(&old, &x->at.facts))
 			return refuse_changed(x);
-		return rename_as(x->at.directory, EDIT_TEMPORARY, x->at.name.p, 0);
+		return native_rename(x->at.directory, EDIT_TEMPORARY, x->at.name.p, RENAME_ANYWAY);
 	}
 	if (r == -ENOENT)
 		return refuse_changed(x);
@@ -355,10 +294,10 @@ static int exchange(struct edit *x)
 	if (open_look_at(x->at.directory, EDIT_TEMPORARY, &old) < 0 ||
 	    !is_same(&old, &x->at.facts)) {
 		/* If the new one is gone by now, what was taken has its name to itself. */
-		if (rename_as(x->at.directory, EDIT_TEMPORARY, x->at.name.p, RENAME_EXCHANGE) ==
+		if (native_rename(x->at.directory, EDIT_TEMPORARY, x->at.name.p, RENAME_BOTH) ==
 		    -ENOENT)
-			(void)rename_as(x->at.directory, EDIT_TEMPORARY, x->at.name.p,
-					RENAME_NOREPLACE);
+			(void)!native_rename(x->at.directory, EDIT_TEMPORARY, x->at.name.p,
+					     RENAME_FRESH);
 		return refuse_changed(x);
 	}
 	return 0;
@@ -371,8 +310,8 @@ static int put_in_place(struct edit *x)
 
 	if (x->at.fd >= 0)
 		return exchange(x);
-	r = rename_as(x->at.directory, EDIT_TEMPORARY, x->at.name.p, RENAME_NOREPLACE);
-	if (r == -EINVAL || r == -ENOSYS)
+	r = native_rename(x->at.directory, EDIT_TEMPORARY, x->at.name.p, RENAME_FRESH);
+	if (r == -ENOSYS)
 		r = linkat(x->at.directory, EDIT_TEMPORARY, x->at.directory, x->at.name.p, 0) < 0
 			    ? -errno
 			    : 0;
@@ -412,8 +351,8 @@ static int write_beside(struct edit *x)
 			       : fd;
 	r = x->at.fd >= 0 && !take_over(x, fd) ? TRY_IN_PLACE : write_all(fd, x->new_content);
 	/* A file that was renamed must not be empty after a crash. */
-	if (r == 0 && fdatasync(fd) < 0 && errno != EINVAL)
-		r = -errno;
+	if (r == 0)
+		r = tools_sync(fd);
 	if (r == 0)
 		r = put_in_place(x);
 	/* A mount point can't be exchanged. */
@@ -464,17 +403,17 @@ static int take_away(struct edit *x)
 	int r = remove_leftover(x);
 
 	if (r == 0)
-		r = rename_as(x->at.directory, x->at.name.p, EDIT_TEMPORARY, RENAME_NOREPLACE);
+		r = native_rename(x->at.directory, x->at.name.p, EDIT_TEMPORARY, RENAME_FRESH);
 	/* The file system can't: remove_leftover() has seen to it that nothing is replaced. */
-	if (r == -EINVAL || r == -ENOSYS)
-		r = rename_as(x->at.directory, x->at.name.p, EDIT_TEMPORARY, 0);
+	if (r == -ENOSYS)
+		r = native_rename(x->at.directory, x->at.name.p, EDIT_TEMPORARY, RENAME_ANYWAY);
 	if (r == -ENOENT)
 		return refuse_changed(x);
 	if (r < 0)
 		return r;
 	if (open_look_at(x->at.directory, EDIT_TEMPORARY, &old) < 0 ||
 	    !is_same(&old, &x->at.facts)) {
-		(void)rename_as(x->at.directory, EDIT_TEMPORARY, x->at.name.p, RENAME_NOREPLACE);
+		(void)!native_rename(x->at.directory, EDIT_TEMPORARY, x->at.name.p, RENAME_FRESH);
 		return refuse_changed(x);
 	}
 	return unlinkat(x->at.directory, EDIT_TEMPORARY, 0) < 0 ? -errno : 0;

@@ -6,14 +6,15 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "os/fd.h"
+#include "os/posix/native.h"
 #include "tools/call.h"
+#include "tools/posix/native.h"
 
 enum { LINE = 0, MAX_CHILDREN = 32, FRAME_ROOM = 64 << 10 };
 
@@ -102,7 +103,7 @@ static bool send_first(int fd, const char *byte, int passed)
 
 	memcpy(CMSG_DATA(&control.head), &passed, sizeof(passed));
 	do
-		n = sendmsg(fd, &message, MSG_NOSIGNAL);
+		n = sendmsg(fd, &message, native_no_signal);
 	while (n < 0 && errno == EINTR);
 	return n == 1;
 }
@@ -220,7 +221,7 @@ static enum answered answer(struct worker *w, enum tool_id tool, struct str argu
 
 static void be_child(struct worker *w, int pipe, enum tool_id tool, struct str arguments)
 {
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	tools_die_with_parent();
 	fd_done(&(int){ LINE });
 	for (size_t i = 0; i < MAX_CHILDREN; i++)
 		if (w->children[i].pid)

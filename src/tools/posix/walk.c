@@ -2,12 +2,9 @@
 /* See walk.h. */
 #include "tools/walk.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,9 +13,9 @@
 #include "base/sort.h"
 #include "base/utf8.h"
 #include "os/fd.h"
-#include "os/linux/mark.h"
 #include "session/git_index.h"
 #include "tools/ignore.h"
+#include "tools/posix/native.h"
 
 enum {
 	READ_BYTES = 32 << 10,
@@ -234,54 +231,6 @@ static int open_absolute(struct arena *a, struct str path, struct err *e)
 	return open_below(AT_FDCWD, copy.p, true);
 }
 
-/* ---- Placeholders (P11) ---------------------------------------------------------------------------- */
-
-/*
- * Whether it is the directory that the sandbox puts over a placeholder: nothing but an ignore file, and it
- * can't be written.
- */
-static bool is_cover(int fd)
-{
-	_Alignas(struct entry) char block[1024];
-	struct statvfs fs;
-	bool has_rules = false;
-	long got = 0;
-
-	if (fstatvfs(fd, &fs) < 0 || !(fs.f_flag & ST_RDONLY))
-		return false;
-	while ((got = syscall(SYS_getdents64, fd, block, sizeof(block))) > 0)
-		for (long at = 0; at < got;) {
-			const struct entry *entry = (const void *)(block + at);
-			struct str name = str_of(entry->name);
-			bool is_rules = str_is(name, ".gitignore");
-
-			if (!is_rules && !str_is(name, ".") && !str_is(name, ".."))
-				return false;
-			has_rules |= is_rules;
-			at += entry->len;
-		}
-	return got == 0 && has_rules;
-}
-
-/* With or without that over it; `device` is that of the directory above. */
-static bool is_placeholder_directory(int fd, uint64_t device)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return false;
-	return st.st_dev != device ? is_cover(fd)
-				   : mark_of(&st) != MARK_NONE && mark_is_empty(fd) > 0;
-}
-
-static bool is_placeholder_socket(int directory, const char *name)
-{
-	struct stat st;
-
-	return fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode) &&
-	       mark_of(&st) != MARK_NONE;
-}
-
 /* Whether a repository begins in the directory: it has a ".git" that is no placeholder. */
 static bool has_repository(int directory)
 {
@@ -294,7 +243,7 @@ static bool has_repository(int directory)
 		return facts.type == FILE_REGULAR || facts.type == FILE_LINK;
 	git = open_below(directory, ".git", true);
 	return git < 0 || open_look(directory, &here) < 0 ||
-	       !is_placeholder_directory(git, here.device);
+	       !tools_is_placeholder_directory(git, here.device);
 }
 
 /* ---- From the top of the repository down to the start -------------------------------------------- */
@@ -355,7 +304,7 @@ struct walker {
 	struct buf path;
 	size_t start_bytes;
 	uint64_t device;
-	uint64_t steps;
+	uint64_t steps, listed;
 	size_t names_room;
 	/* Here, because a walk is as deep as its tree. */
 	_Alignas(uint64_t) char block[READ_BYTES];
@@ -375,41 +324,34 @@ static void names_done(struct names *n)
 	mem_free(n->starts);
 }
 
-static enum file_type type_of(unsigned char type)
-{
-	switch (type) {
-	case DT_REG:
-		return FILE_REGULAR;
-	case DT_DIR:
-		return FILE_DIRECTORY;
-	case DT_LNK:
-		return FILE_LINK;
-	case DT_UNKNOWN:
-		return FILE_MISSING;
-	default:
-		return FILE_OTHER;
-	}
-}
+struct lister {
+	struct walker *k;
+	struct names *names;
+	int directory;
+	struct err *e;
+};
 
-static void add_name(struct names *n, int directory, const struct entry *entry)
+static int add_name(void *user, const char *text, enum file_type type)
 {
-	enum file_type type = type_of(entry->type);
-	struct str name = str_of(entry->name);
+	const struct lister *l = user;
+	struct names *n = l->names;
+	struct str name = str_of(text);
 	struct file_facts facts;
 
-	if (str_is(name, ".") || str_is(name, ".."))
-		return;
-	if (type == FILE_MISSING && open_look_at(directory, entry->name, &facts) == 0)
+	if ((++l->k->listed & 1023) == 0 && patience_ask(l->k->w->patience, l->e) < 0)
+		return 1;
+	if (type == FILE_MISSING && open_look_at(l->directory, text, &facts) == 0)
 		type = facts.type;
 	n->has_rules |= str_is(name, ".gitignore");
 	if (str_is(name, ".git")) {
 		n->has_git = true;
-		return;
+		return 0;
 	}
 	buf_add_char(&n->bytes, (char)type);
 	buf_add(&n->bytes, name);
 	buf_add_char(&n->bytes, '\0');
 	n->count++;
+	return 0;
 }
 
 static int name_order(const void *context, uint32_t a, uint32_t b)
@@ -436,23 +378,14 @@ static int sort_names(struct names *n, struct err *e)
 
 static int read_names(struct walker *k, int directory, struct names *out, struct err *e)
 {
-	for (;;) {
-		long got = syscall(SYS_getdents64, directory, k->block, sizeof(k->block));
+	struct lister l = { .k = k, .names = out, .directory = directory, .e = e };
+	int r = tools_list(directory, k->block, sizeof(k->block), add_name, &l);
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		k->w->unreadable += got < 0;
-		if (got <= 0)
-			break;
-		for (long at = 0; at < got;) {
-			const struct entry *entry = (const void *)(k->block + at);
-
-			add_name(out, directory, entry);
-			at += entry->len;
-		}
-		if (patience_ask(k->w->patience, e) < 0)
-			return err_result(e);
-	}
+	if (r > 0)
+		return err_result(e);
+	k->w->unreadable += r < 0;
+	if (patience_ask(k->w->patience, e) < 0)
+		return err_result(e);
 	if (buf_check(&out->bytes, e) < 0)
 		return err_wrap(e, "a directory has too many names");
 	return sort_names(out, e);
@@ -494,9 +427,9 @@ static int walk_entry(struct walker *k, const struct walk_entry *entry, struct l
 	scoped_fd fd = is_directory ? open_below(entry->directory, entry->name, true) : -1;
 	int status;
 
-	if (fd >= 0 ? is_placeholder_directory(fd, k->device)
+	if (fd >= 0 ? tools_is_placeholder_directory(fd, k->device)
 		    : entry->type == FILE_OTHER &&
-			      is_placeholder_socket(entry->directory, entry->name))
+			      tools_is_placeholder_socket(entry->directory, entry->name))
 		return 0;
 	status = k->w->each(k->w->user, entry, e);
 	if (status == WALK_PASS)

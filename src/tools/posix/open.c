@@ -4,136 +4,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/fd.h"
+#include "tools/posix/way.h"
 #include "tools/walk.h"
 
-enum {
-	MAX_LINKS = 40,
-	SHOWN_BYTES = 512,
-	WALK_FLAGS = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-	READ_FLAGS = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC,
-	READ_TRIES = 3,
-};
+enum { READ_TRIES = 3 };
 
-#define SHOWN(s) utf8_show((s), (char[SHOWN_BYTES]){ 0 }, SHOWN_BYTES)
+#define SHOWN(s) utf8_show((s), (char[WAY_SHOWN_BYTES]){ 0 }, WAY_SHOWN_BYTES)
 
-/* Of the file systems whose files the kernel makes up; linux/magic.h has most. */
-static const uint32_t kernel_systems[] = {
-	PROC_SUPER_MAGIC,
-	SYSFS_MAGIC,
-	DEBUGFS_MAGIC,
-	TRACEFS_MAGIC,
-	CGROUP_SUPER_MAGIC,
-	CGROUP2_SUPER_MAGIC,
-	SECURITYFS_MAGIC,
-	BPF_FS_MAGIC,
-	DEVPTS_SUPER_MAGIC,
-	SELINUX_MAGIC,
-	SMACK_MAGIC,
-	PSTOREFS_MAGIC,
-	EFIVARFS_MAGIC,
-	NSFS_MAGIC,
-	BINFMTFS_MAGIC,
-	BINDERFS_SUPER_MAGIC,
-	0x62656570 /* configfs */,
-	0x19800202 /* mqueue */,
-	0xabba1974 /* xenfs */,
-	0x65735543 /* fusectl */,
-	0x50494446 /* pidfs */,
-};
-
-static bool is_of_kernel(int fd)
-{
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) < 0)
-		return true;
-	for (size_t i = 0; i < COUNT_OF(kernel_systems); i++)
-		if ((uint32_t)fs.f_type == kernel_systems[i])
-			return true;
-	return false;
-}
-
-/* ---- System calls ------------------------------------------------------------------------------ */
-
-/* Opens one component; a link is -ELOOP, also with O_PATH. */
-static int open_step(int directory, const char *name, int flags)
-{
-	struct stat st;
-	int fd = openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC);
-	int failed = fd < 0 ? -errno : 0;
-
-	/* With O_DIRECTORY a link is "not a directory". */
-	if (failed == -ENOTDIR && fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISLNK(st.st_mode))
-		return -ELOOP;
-	if (failed)
-		return failed;
-	if ((flags & O_PATH) && (fstat(fd, &st) < 0 || S_ISLNK(st.st_mode))) {
-		fd_done(&fd);
-		return -ELOOP;
-	}
-	return fd;
-}
-
-/*
- * For where openat2() can't be had. That is so in Cordon's own sandboxes, whose filter can't look into
- * its arguments. Each component is opened in the directory that the one before it has opened.
- */
-static int open_in_steps(int directory, const char *path, int flags)
-{
-	const int pass_flags = O_PATH | O_DIRECTORY;
-	int at = directory, fd = -1;
-
-	if (path[0] == '/') {
-		fd = open_step(AT_FDCWD, "/", pass_flags);
-		if (fd < 0)
-			return fd;
-		at = fd;
-	}
-	for (path += strspn(path, "/");; path += strspn(path, "/")) {
-		char name[PATH_MAX_COMPONENT + 1] = ".";
-		size_t length = strcspn(path, "/");
-		bool is_last = path[length + strspn(path + length, "/")] == '\0';
-		int next = -ENAMETOOLONG;
-
-		if (length < sizeof(name)) {
-			memcpy(name, length ? path : ".", length ? length : 1);
-			name[length ? length : 1] = '\0';
-			next = open_step(at, name, is_last ? flags : pass_flags);
-		}
-		fd_done(&fd);
-		if (is_last || next < 0)
-			return next;
-		at = fd = next;
-		path += length;
-	}
-}
-
-static int open_exactly(int directory, const char *path, uint64_t flags)
-{
-	/* What is not there stays so: a search opens every file. */
-	static bool has_openat2 = true;
-	struct open_how how = { .flags = flags,
-				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	long fd = has_openat2 ? syscall(SYS_openat2, directory, path, &how, sizeof(how)) : -1;
-
-	if (!has_openat2 || (fd < 0 && errno == ENOSYS)) {
-		has_openat2 = false;
-		return open_in_steps(directory, path, (int)flags);
-	}
-	return fd < 0 ? -errno : (int)fd;
-}
+/* ---- What is open --------------------------------------------------------------------------------- */
 
 static void fill_facts(const struct stat *st, struct file_facts *out)
 {
@@ -142,7 +27,7 @@ static void fill_facts(const struct stat *st, struct file_facts *out)
 			: S_ISDIR(st->st_mode) ? FILE_DIRECTORY
 			: S_ISLNK(st->st_mode) ? FILE_LINK
 					       : FILE_OTHER,
-		.device = st->st_dev,
+		.device = (uint64_t)st->st_dev,
 		.inode = st->st_ino,
 		.size = (uint64_t)st->st_size,
 		.modified_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
@@ -176,8 +61,7 @@ int open_look_at(int directory, const char *name, struct file_facts *out)
 
 int open_below(int directory, const char *name, bool is_directory)
 {
-	return open_exactly(directory, name,
-			    (uint64_t)READ_FLAGS | (is_directory ? O_DIRECTORY : 0u));
+	return way_open(directory, name, is_directory ? WAY_TO_LIST : WAY_TO_READ);
 }
 
 void open_done(const struct opened *o)
@@ -188,30 +72,7 @@ void open_done(const struct opened *o)
 
 /* ---- Where a path leads -------------------------------------------------------------------------- */
 
-struct walk {
-	struct call *call;
-	struct str path; /* canonical so far */
-	struct str rest; /* that is still to be walked */
-	int fd;		 /* O_PATH, of `path` */
-	unsigned links;
-	bool is_missing;
-	int why; /* errno of what ended it early */
-};
-
-static int reopen(struct walk *w, struct str path)
-{
-	int fd = open_exactly(AT_FDCWD, path.p, WALK_FLAGS);
-
-	if (fd < 0)
-		return fd;
-	fd_close(&w->fd);
-	w->fd = fd;
-	w->path = path;
-	return 0;
-}
-
-/* What is left is missing, or can't be looked at: it is taken as it is written. */
-static int give_up(struct walk *w, struct str name, int why, struct err *e)
+int way_give_up(struct way *w, struct str name, int why, struct err *e)
 {
 	scoped_buf rest = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
@@ -222,110 +83,33 @@ static int give_up(struct walk *w, struct str name, int why, struct err *e)
 	    path_plain(w->call->a, w->path, buf_str(&rest), &w->path, e) < 0)
 		return err_result(e);
 	w->rest = STR_EMPTY;
-	w->is_missing = true;
-	w->why = why;
+	w->why = why ? why : EIO;
 	fd_close(&w->fd);
 	return 0;
 }
 
-static int follow(struct walk *w, int link, struct str name, struct err *e)
+int way_follow(struct way *w, struct str name, struct str target, bool *is_absolute, struct err *e)
 {
-	scoped_buf target = BUF_INIT((size_t)8 * PATH_MAX_BYTES);
-	char text[PATH_MAX_BYTES];
+	scoped_buf rest = BUF_INIT((size_t)8 * PATH_MAX_BYTES);
 	struct str next;
-	ssize_t length;
 
-	if (++w->links > MAX_LINKS)
+	if (++w->links > WAY_MAX_LINKS)
 		return call_refuse(w->call, REFUSAL_INVALID, "'%s' is a loop of links",
 				   SHOWN(w->path));
-	/* SECURITY: what a link of /proc leads to is not what its text says. */
-	if (is_of_kernel(link))
-		return give_up(w, name, EACCES, e);
 	/* A link in a denied directory leads nowhere, also where the kernel would follow it (P8). */
 	if (scope_access(w->call->scope, w->path) == ACCESS_DENY)
-		return give_up(w, name, EACCES, e);
-	length = readlinkat(link, "", text, sizeof(text));
-	if (length <= 0 || (size_t)length >= sizeof(text))
-		return give_up(w, name, length < 0 ? errno : ENAMETOOLONG, e);
-	buf_add(&target, (struct str){ text, (size_t)length });
-	buf_add_char(&target, '/');
-	buf_add(&target, w->rest);
-	if (buf_check(&target, e) < 0 || arena_copy(w->call->a, buf_str(&target), &next, e) < 0)
+		return way_give_up(w, name, EACCES, e);
+	buf_add(&rest, target);
+	buf_add_char(&rest, '/');
+	buf_add(&rest, w->rest);
+	if (buf_check(&rest, e) < 0 || arena_copy(w->call->a, buf_str(&rest), &next, e) < 0)
 		return err_result(e);
 	w->rest = next;
-	if (text[0] != '/')
-		return 0;
-	return reopen(w, STR("/")) < 0 ? give_up(w, STR("."), errno, e) : 0;
-}
-
-static int enter(struct walk *w, struct str name, struct err *e)
-{
-	char text[PATH_MAX_COMPONENT + 1];
-	struct file_facts facts;
-	struct str path;
-	int fd;
-
-	if (name.len >= sizeof(text))
-		return call_refuse(w->call, REFUSAL_INVALID, "a name in the path is too long");
-	memcpy(text, name.p, name.len);
-	text[name.len] = '\0';
-	if (path_join(w->call->a, w->path, name, &path, e) < 0)
-		return err_result(e);
-	fd = openat(w->fd, text, WALK_FLAGS);
-	if (fd < 0)
-		return give_up(w, name, errno, e);
-	if (open_look(fd, &facts) < 0) {
-		fd_done(&fd);
-		return give_up(w, name, EIO, e);
-	}
-	if (facts.type == FILE_LINK) {
-		int r = follow(w, fd, name, e);
-
-		fd_done(&fd);
-		return r;
-	}
-	fd_close(&w->fd);
-	w->fd = fd;
-	w->path = path;
+	*is_absolute = target.p[0] == '/';
 	return 0;
 }
 
-static int go_up(struct walk *w, struct str name, struct err *e)
-{
-	struct file_facts facts;
-	struct str above;
-	int r;
-
-	if (arena_copy(w->call->a, path_parent(w->path), &above, e) < 0)
-		return err_result(e);
-	/* A file has no "..". */
-	r = open_look(w->fd, &facts);
-	if (r == 0)
-		r = facts.type == FILE_DIRECTORY ? reopen(w, above) : -ENOTDIR;
-	return r < 0 ? give_up(w, name, -r, e) : 0;
-}
-
-/* Component by component; with links, and with "..". */
-static int walk_slowly(struct walk *w, struct err *e)
-{
-	int r = reopen(w, STR("/"));
-
-	if (r < 0)
-		return FAIL_SYS(e, -r, "can't open '/'");
-	while (w->rest.len && !w->is_missing) {
-		struct str name = str_first(w->rest, str_find(w->rest, '/'));
-
-		w->rest = str_from(w->rest, name.len + 1);
-		if (!name.len || str_is(name, "."))
-			continue;
-		r = str_is(name, "..") ? go_up(w, name, e) : enter(w, name, e);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static bool has_dots(struct str path)
+bool way_has_dots(struct str path)
 {
 	struct str name;
 	size_t at = 0;
@@ -334,31 +118,6 @@ static bool has_dots(struct str path)
 		if (str_is(name, ".."))
 			return true;
 	return false;
-}
-
-/* Most paths have no links: one call shows it. */
-static int walk(struct walk *w, struct str path, struct err *e)
-{
-	struct file_facts facts;
-	struct str plain;
-	int fd;
-
-	if (path_plain(w->call->a, STR("/"), path, &plain, e) < 0) {
-		err_clear(e);
-		return call_refuse(w->call, REFUSAL_INVALID, "'%s' is no path that can be used",
-				   SHOWN(path));
-	}
-	fd = has_dots(path) ? -1 : open_exactly(AT_FDCWD, plain.p, WALK_FLAGS);
-	/* With O_PATH and O_NOFOLLOW a link at the end is opened itself. */
-	if (fd >= 0 && (open_look(fd, &facts) < 0 || facts.type == FILE_LINK))
-		fd_close(&fd);
-	if (fd < 0) {
-		w->rest = path;
-		return walk_slowly(w, e);
-	}
-	w->fd = fd;
-	w->path = plain;
-	return 0;
 }
 
 /* ---- What is there ----------------------------------------------------------------------------------- */
@@ -423,11 +182,9 @@ static int violates(struct call *call, struct str path, enum access wanted, stru
 	int r = call_violates(call, path, wanted, e);
 
 	while (r == CALL_REFUSED && scope_access(scope, refusal->opens) >= ACCESS_READ) {
-		int fd = open_exactly(AT_FDCWD, refusal->opens.p, (uint64_t)WALK_FLAGS);
+		int there = way_look(refusal->opens.p);
 
-		if (fd >= 0)
-			(void)close(fd);
-		if (fd != -ENOENT && fd != -ENOTDIR)
+		if (there != -ENOENT && there != -ENOTDIR)
 			break;
 		if (arena_copy(call->a, path_parent(refusal->opens), &refusal->opens, e) < 0)
 			return err_result(e);
@@ -459,7 +216,25 @@ static int judge(struct call *call, struct opened *o, enum open_purpose purpose,
 	return CALL_REFUSED;
 }
 
-static int open_directory(struct call *call, struct opened *o, struct err *e)
+/*
+ * SECURITY: what was opened may lie elsewhere by now than it was judged at, or have another spelling there: then that
+ * place is judged as well.
+ */
+static int judge_again(struct call *call, int fd, struct str path, struct str below,
+		       enum open_purpose purpose, struct err *e)
+{
+	struct opened other = OPENED_NONE;
+	int r = way_ask_back(call, fd, path, &other.path, e);
+
+	if (r < 0 || str_eq(other.path, path))
+		return r;
+	if (below.len && path_join(call->a, other.path, below, &other.path, e) < 0)
+		return err_result(e);
+	return judge(call, &other, purpose, e);
+}
+
+static int open_directory(struct call *call, struct opened *o, enum open_purpose purpose,
+			  struct err *e)
 {
 	struct str above;
 	int fd;
@@ -469,15 +244,19 @@ static int open_directory(struct call *call, struct opened *o, struct err *e)
 	if (arena_copy(call->a, path_name(o->path), &o->name, e) < 0 ||
 	    arena_copy(call->a, path_parent(o->path), &above, e) < 0)
 		return err_result(e);
-	fd = open_exactly(AT_FDCWD, above.p, (uint64_t)WALK_FLAGS | O_DIRECTORY);
-	if (fd >= 0)
+	fd = way_open(AT_FDCWD, above.p, WAY_FOR_NAMES);
+	if (fd >= 0) {
 		o->directory = fd;
-	else if (fd != -ENOENT && fd != -ENOTDIR)
-		return refuse_errno(call, o->path, -fd);
-	return 0;
+		return judge_again(call, fd, above, o->name, purpose, e);
+	}
+	/* Only who changes something needs it. */
+	if (fd == -ENOENT || fd == -ENOTDIR ||
+	    (purpose != OPEN_EDIT && (fd == -EACCES || fd == -EPERM)))
+		return 0;
+	return refuse_errno(call, o->path, -fd);
 }
 
-/* The walk found `walked`, an O_PATH descriptor: is it something for this purpose? */
+/* Is what was found something for this purpose? */
 static int check_type(struct call *call, const struct opened *o, enum open_purpose purpose)
 {
 	switch (o->facts.type) {
@@ -497,19 +276,16 @@ static int check_type(struct call *call, const struct opened *o, enum open_purpo
 		       : refuse_type(call, o, "no regular file, but a pipe, socket or device");
 }
 
-static int open_found(struct call *call, struct opened *o, int walked, enum open_purpose purpose)
+static int open_found(struct call *call, struct opened *o, enum open_purpose purpose, struct err *e)
 {
+	const enum way_open how = purpose == OPEN_LIST ? WAY_TO_LIST : WAY_TO_READ;
 	struct file_facts now;
 	int fd;
 
-	if (purpose == OPEN_LOOK) {
-		o->fd = walked;
-		return 0;
-	}
 	if (o->directory >= 0)
-		fd = open_below(o->directory, o->name.p, purpose == OPEN_LIST);
+		fd = way_open(o->directory, o->name.p, how);
 	else
-		fd = open_exactly(AT_FDCWD, o->path.p, (uint64_t)READ_FLAGS);
+		fd = way_open(AT_FDCWD, o->path.p, how);
 	if (fd < 0)
 		return refuse_errno(call, o->path, -fd);
 	o->fd = fd;
@@ -518,37 +294,33 @@ static int open_found(struct call *call, struct opened *o, int walked, enum open
 		return call_refuse(call, REFUSAL_CONFLICT, "'%s' was replaced while it was opened",
 				   SHOWN(o->path));
 	o->facts = now;
-	return 0;
+	return judge_again(call, fd, o->path, STR_EMPTY, purpose, e);
 }
 
-static int open_walked(struct call *call, struct walk *w, enum open_purpose purpose,
+static int open_walked(struct call *call, struct way *w, enum open_purpose purpose,
 		       struct opened *o, struct err *e)
 {
 	o->path = w->path;
 	o->name = STR_EMPTY;
 	if (judge(call, o, purpose, e) < 0)
 		return call_result(call, e);
-	if (w->fd >= 0 && is_of_kernel(w->fd)) {
+	if (w->is_there && way_is_of_kernel(w)) {
 		(void)call_refuse(call, REFUSAL_VIOLATION,
 				  "'%s' is in a file system of the kernel, where no tool works",
 				  SHOWN(o->path));
 		call->refusal.rule = STR("no tool works in file systems of the kernel");
 		return CALL_REFUSED;
 	}
-	if (w->fd >= 0 && open_look(w->fd, &o->facts) < 0)
-		return refuse_errno(call, o->path, EIO);
-	if (w->fd < 0 && ((purpose != OPEN_LOOK && purpose != OPEN_EDIT) || w->why != ENOENT))
+	if (!w->is_there && ((purpose != OPEN_LOOK && purpose != OPEN_EDIT) || w->why != ENOENT))
 		return refuse_errno(call, o->path, w->why);
-	if (w->fd >= 0 && check_type(call, o, purpose) < 0)
+	if (w->is_there)
+		o->facts = w->facts;
+	if (w->is_there && check_type(call, o, purpose) < 0)
 		return CALL_REFUSED;
-	if (purpose != OPEN_READ && open_directory(call, o, e) < 0)
+	if (purpose != OPEN_READ && open_directory(call, o, purpose, e) < 0)
 		return call_result(call, e);
-	if (w->fd < 0)
-		return 0;
-	if (open_found(call, o, w->fd, purpose) < 0)
-		return CALL_REFUSED;
-	if (o->fd == w->fd)
-		w->fd = -1;
+	if (w->is_there && purpose != OPEN_LOOK && open_found(call, o, purpose, e) < 0)
+		return call_result(call, e);
 	return 0;
 }
 
@@ -581,13 +353,14 @@ static int find_start(struct call *call, struct str path, struct str *out, struc
 int open_path(struct call *call, struct str path, enum open_purpose purpose, struct opened *out,
 	      struct err *e)
 {
-	struct walk w = { .call = call, .path = STR_EMPTY, .rest = STR_EMPTY, .fd = -1 };
+	struct way w = WAY_NONE;
 	struct opened o = OPENED_NONE;
 	struct str whole;
 	int r = find_start(call, path, &whole, e);
 
+	w.call = call;
 	if (r == 0)
-		r = walk(&w, whole, e);
+		r = way_find(&w, whole, e);
 	if (r == 0)
 		r = open_walked(call, &w, purpose, &o, e);
 	fd_done(&w.fd);
@@ -601,12 +374,13 @@ int open_path(struct call *call, struct str path, enum open_purpose purpose, str
 
 int open_find(struct call *call, struct str path, struct str *out, struct err *e)
 {
-	struct walk w = { .call = call, .path = STR_EMPTY, .rest = STR_EMPTY, .fd = -1 };
+	struct way w = WAY_NONE;
 	struct str whole;
 	int r = find_start(call, path, &whole, e);
 
+	w.call = call;
 	if (r == 0)
-		r = walk(&w, whole, e);
+		r = way_find(&w, whole, e);
 	fd_done(&w.fd);
 	if (r == 0)
 		*out = w.path;
@@ -669,49 +443,68 @@ int open_read_all(struct call *call, const struct opened *o, size_t max_bytes, s
 
 /* ---- Parents ----------------------------------------------------------------------------------------------- */
 
-static int make_one(struct call *call, struct str path, int above, const char *name, int *out,
+/* Makes one directory, `path`, in the one that is open as `above`, and opens it. */
+static int make_one(struct call *call, struct str path, int above, struct str name, int *out,
 		    struct err *e)
 {
+	char text[PATH_MAX_COMPONENT + 1] = "";
 	int fd;
 
+	memcpy(text, name.p, MIN_OF(name.len, sizeof(text) - 1));
 	if (scope_access(call->scope, path) < ACCESS_WRITE)
 		return violates(call, path, ACCESS_WRITE, e);
-	if (mkdirat(above, name, 0777) < 0 && errno != EEXIST)
+	if (mkdirat(above, text, 0777) < 0 && errno != EEXIST)
 		return refuse_errno(call, path, errno);
-	fd = open_exactly(above, name, (uint64_t)WALK_FLAGS | O_DIRECTORY);
+	fd = way_open(above, text, WAY_FOR_NAMES);
 	if (fd < 0)
 		return refuse_errno(call, path, -fd);
 	*out = fd;
 	return 0;
 }
 
+/* The deepest directory on the way to `path` that is there; `*length` is how much of it. */
+static int open_deepest(struct call *call, struct str path, int *out, size_t *length, struct err *e)
+{
+	for (;;) {
+		struct str copy;
+		int fd;
+
+		if (arena_copy(call->a, path, &copy, e) < 0)
+			return err_result(e);
+		fd = way_open(AT_FDCWD, copy.p, WAY_FOR_NAMES);
+		if (fd == -ENOENT && path.len > 1) {
+			path = path_parent(path);
+			continue;
+		}
+		if (fd < 0)
+			return refuse_errno(call, path, -fd);
+		*out = fd;
+		*length = path.len;
+		return judge_again(call, fd, copy, STR_EMPTY, OPEN_LOOK, e);
+	}
+}
+
 int open_make_parents(struct call *call, struct opened *o, struct err *e)
 {
 	struct str parent = path_parent(o->path);
+	scoped_fd fd = -1;
 	struct str name;
-	size_t at = 0;
-	int fd;
+	size_t at;
 
 	if (o->directory >= 0)
 		return 0;
-	fd = open_exactly(AT_FDCWD, "/", (uint64_t)WALK_FLAGS | O_DIRECTORY);
-	while (fd >= 0 && path_next(parent, &at, &name)) {
-		char text[PATH_MAX_COMPONENT + 1] = "";
-		int next, r = 0;
+	if (open_deepest(call, parent, &fd, &at, e) < 0)
+		return call_result(call, e);
+	while (path_next(parent, &at, &name)) {
+		int next = -1;
+		int r = make_one(call, str_first(parent, at), fd, name, &next, e);
 
-		memcpy(text, name.p, MIN_OF(name.len, sizeof(text) - 1));
-		next = open_exactly(fd, text, (uint64_t)WALK_FLAGS | O_DIRECTORY);
-		if (next == -ENOENT)
-			r = make_one(call, str_first(parent, at), fd, text, &next, e);
-		else if (next < 0)
-			r = refuse_errno(call, str_first(parent, at), -next);
-		fd_done(&fd);
+		fd_close(&fd);
 		if (r < 0)
 			return r;
 		fd = next;
 	}
-	if (fd < 0)
-		return refuse_errno(call, parent, -fd);
 	o->directory = fd;
+	fd = -1;
 	return 0;
 }

@@ -13,12 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/bwrap/bwrap.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "os/fd.h"
 #include "os/kernel_file.h"
+#include "os/posix/native.h"
 #include "tools/box.h"
+#include "tools/posix/native.h"
 #include "tools/worker.h"
 
 enum {
@@ -35,7 +36,6 @@ struct line {
 	struct arena arena;
 	cordon_policy *policy; /* with what is granted now */
 	struct session *session;
-	const char *argv[2];
 	int fd;
 	struct watcher socket, run;
 	bool wants_out;
@@ -177,7 +177,7 @@ static int flush(struct line *line, struct err *e)
 
 	while (line->sent < line->out.len) {
 		ssize_t n = send(line->fd, line->out.p + line->sent, line->out.len - line->sent,
-				 MSG_DONTWAIT | MSG_NOSIGNAL);
+				 MSG_DONTWAIT | native_no_signal);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -268,7 +268,7 @@ static bool is_file(int fd, bool writes)
 	struct stat st;
 	int flags = fcntl(fd, F_GETFL);
 
-	return flags >= 0 && !(flags & O_PATH) &&
+	return flags >= 0 && !tools_is_for_names(flags) &&
 	       (flags & O_ACCMODE) == (writes ? O_RDWR : O_RDONLY) && fstat(fd, &st) == 0 &&
 	       S_ISREG(st.st_mode) && !os_is_of_kernel(fd);
 }
@@ -363,36 +363,6 @@ static bool take_next(struct line *line, struct err *e)
 	return true;
 }
 
-/*
- * As recv(); a descriptor that comes along is kept for the message that it belongs to. There is room for one. SECURITY:
- * CMSG_SPACE() would be room for two, and the kernel would install both.
- */
-static ssize_t receive(struct line *line, char *block, size_t size)
-{
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = { block, size };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = &control,
-				  .msg_controllen = CMSG_LEN(sizeof(int)) };
-	ssize_t n = recvmsg(line->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *found = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
-
-	if (found && found->cmsg_level == SOL_SOCKET && found->cmsg_type == SCM_RIGHTS &&
-	    found->cmsg_len == CMSG_LEN(sizeof(int))) {
-		fd_close(&line->passed);
-		memcpy(&line->passed, CMSG_DATA(found), sizeof(int));
-	}
-	if (n >= 0 && (message.msg_flags & MSG_CTRUNC)) {
-		errno = EPROTO;
-		n = -1;
-	}
-	return n;
-}
-
 static int socket_is_ready(void *user, uint32_t events, struct err *e)
 {
 	struct line *line = user;
@@ -405,7 +375,7 @@ static int socket_is_ready(void *user, uint32_t events, struct err *e)
 		lose(line, why.text);
 		return 0;
 	}
-	n = receive(line, block, sizeof(block));
+	n = tools_receive(line->fd, block, sizeof(block), &line->passed);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
@@ -464,14 +434,12 @@ static int launch(struct line *line, int input, struct err *e)
 {
 	struct session_request in;
 	struct str program;
-	bool is_this;
 
-	if (bwrap_find_cordon(&line->arena, &program, &is_this, e) < 0)
+	if (tools_find_worker(&line->arena, &program, e) < 0)
 		return err_wrap(e, "the worker of the file tools");
-	line->argv[0] = WORKER_NAME;
 	if (asked_session(&line->arena, &line->project->asked, line->policy, &in, e) < 0)
 		return err_result(e);
-	in.argv = line->argv;
+	in.argv = tools_worker_argv;
 	in.program = program.p;
 	in.input = input;
 	in.has_no_stdin = false;
@@ -517,6 +485,7 @@ static int send_scope(struct line *line, struct err *e)
 	struct scope scope = { .plan = plan, .home = plan->places.home };
 	struct str part;
 
+	scope.folds = plan->host->folds;
 	for (size_t i = 0; i < PLACES_TMP_COUNT; i++)
 		scope.private_tmp[i] = plan->policy->profile->tmp_is_private
 					       ? places_tmp(&plan->places, i)
@@ -549,8 +518,9 @@ static int begin(struct line *line, struct err *e)
 
 	if (load(line, e) < 0)
 		return err_result(e);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return FAIL_SYS(e, errno, "can't make a socket for the worker");
+	r = tools_make_line(ends);
+	if (r < 0)
+		return FAIL_SYS(e, -r, "can't make a socket for the worker");
 	line->fd = ends[0];
 	r = launch(line, ends[1], e);
 	fd_done(&ends[1]);
