@@ -83,6 +83,11 @@
 	X(WSL1, WEAKER, "wsl1", "The host is WSL1, which is not a Linux kernel.")                  \
 	X(OTHER_PLATFORM, WEAKER, "other_platform",                                                \
 	  "The request is for another operating system.")                                          \
+	X(NOT_SET_UP, WEAKER, "not_set_up",                                                        \
+	  "The accounts and filters that commands need on Windows are not there, or not as they "  \
+	  "should be.")                                                                            \
+	X(NOT_READ_BACK, WEAKER, "not_read_back",                                                  \
+	  "The system took a setting, and does not have it afterwards.")                           \
 	/* What the backends lack for this policy. */                                              \
 	X(GUARANTEE_MISSING, WEAKER, "guarantee_missing",                                          \
 	  "No backend gives every guarantee that the policy needs.")                               \
@@ -163,6 +168,12 @@
 	X(APPROVAL_TOO_WIDE, POLICY, "approval_too_wide",                                          \
 	  "An approval opens a home directory, something above one, protected metadata, or "       \
 	  "Cordon's own files.")                                                                   \
+	X(NEEDS_ADMINISTRATOR, POLICY, "needs_administrator",                                      \
+	  "Only an administrator may do this.")                                                    \
+	X(NAME_TAKEN, POLICY, "name_taken",                                                        \
+	  "An account or a group that is not Cordon's has the name of one of Cordon's.")           \
+	X(RUNS_GO_ON, POLICY, "runs_go_on",                                                        \
+	  "This can't be changed while commands run in a sandbox.")                                \
 	/* What this process or user has run out of. */                                            \
 	X(PROCESS_LIMIT, SYS, "process_limit", "No more processes may be started.")                \
 	X(OPEN_FILES, SYS, "open_files", "No more files may be opened.")                           \

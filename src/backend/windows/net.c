@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "backend/windows/sid.h"
 #include "backend/windows/windows.h"
 #include "plan/net.h"
 
@@ -166,6 +167,40 @@ static int add_family(struct lowering *l, uint16_t proxy_port, int family, struc
 	return add_services(l, proxy_port, family, e);
 }
 
+int windows_list_blocks(struct arena *a, uint16_t open_port, struct windows_lowering *out,
+			struct err *e)
+{
+	struct lowering l = { .a = a, .out = out };
+
+	if (add_rules(&l, open_port, e) < 0 || add_family(&l, open_port, 4, e) < 0)
+		return err_result(e);
+	return add_family(&l, open_port, 6, e);
+}
+
+/*
+ * SECURITY: who a filter is for is checked as an access of the socket's token, and a restricted token has to pass
+ * that twice. So the command's has this SID, which the filters name beside the account; without it
+ * a filter might not be for the command at all. No access list of a file has it.
+ */
+int windows_network_sid(struct arena *a, struct str *out, struct err *e)
+{
+	unsigned char hash[SHA256_BYTES];
+
+	sha256(STR("cordon network"), hash);
+	return sid_of_capability(a, hash, out, e);
+}
+
+static int add_network_sid(struct lowering *l, struct err *e)
+{
+	struct windows_capability *capability = VEC_PUSH(l->a, &l->out->capabilities, e);
+	struct str *restricting = VEC_PUSH(l->a, &l->out->restricting, e);
+
+	if (!capability || !restricting)
+		return err_result(e);
+	*restricting = capability->name = STR("cap:network");
+	return windows_network_sid(l->a, &capability->sid, e);
+}
+
 int windows_add_filters(struct lowering *l, uint16_t proxy_port, struct err *e)
 {
 	const struct net *net = l->plan->net;
@@ -175,7 +210,6 @@ int windows_add_filters(struct lowering *l, uint16_t proxy_port, struct err *e)
 	l->out->identity = net_mode(net) == NET_FULL ? "online" : "offline";
 	if (net_mode(net) == NET_FULL)
 		return 0;
-	if (add_rules(l, open, e) < 0 || add_family(l, open, 4, e) < 0)
-		return err_result(e);
-	return add_family(l, open, 6, e);
+	return add_network_sid(l, e) < 0 ? err_result(e)
+					 : windows_list_blocks(l->a, open, l->out, e);
 }

@@ -17,6 +17,7 @@
  *	windows/acl.c		where the answers change, as entries
  *	windows/net.c		firewall rules and WFP filters
  *	windows/acl_apply.h	the entries in the lists of this machine, and out of them again
+ *	windows/addresses.c	lists of addresses, to compare those rules
  *	win_token/lower.c	the restricted token, and what it can't hold
  *	win_elevated/lower.c	the dedicated accounts, and what they can't hold
  */
@@ -84,6 +85,22 @@ struct windows_lowering {
 typedef int windows_lower_fn(struct arena *a, const struct plan *plan, uint16_t proxy_port,
 			     struct windows_lowering *out, struct err *e);
 windows_lower_fn win_token_lower, win_elevated_lower;
+
+/*
+ * The firewall's rules and the filters alone, as they are when `open_port` of the loopback is the proxy's (0: nothing is
+ * open); and the SID that the tokens of commands have for them.
+ */
+int windows_list_blocks(struct arena *a, uint16_t open_port, struct windows_lowering *out,
+			struct err *e) MUST_CHECK NONNULL;
+int windows_network_sid(struct arena *a, struct str *out, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * Lists of addresses, each with what may stand in a rule of the firewall (an address, ADDRESS/BITS,
+ * ADDRESS/MASK, FIRST-LAST; words such as "LocalSubnet" are not), as one text that is the same for all lists with the same
+ * addresses. ERR_SYNTAX, ERR_NOMEM.
+ */
+int windows_merge_addresses(struct arena *a, const struct str *items, size_t count, struct str *out,
+			    struct err *e) MUST_CHECK NONNULL;
 
 /* ---- Between the files ----------------------------------------------------------------------- */
 
