@@ -74,9 +74,9 @@ _cordon_among()
 }
 
 # BEGIN made by scripts/options from src/lib/command_line.h; do not edit
-_cordon_commands="run sandbox init check profiles why explain doctor audit approvals request apply-patch escalate setup hook import agent mcp proxy help version"
+_cordon_commands="run sandbox init check profiles why explain doctor audit approvals request apply-patch escalate setup hook import agent windows mcp proxy help version"
 # The options that take a value.
-_cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --host-view --ask --ask-timeout --timeout --env --report --events --reason -o --output --run --since --root "
+_cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --host-view --ask --ask-timeout --timeout --env --report --events --reason -o --output --run --since --root --proxy-port "
 
 # The options of the command $1, into the caller's `options`.
 _cordon_options()
@@ -99,6 +99,7 @@ _cordon_options()
 	hook) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --json -q --quiet -h --help" ;;
 	import) options="-C --cd -o --output --force --json -q --quiet -h --help" ;;
 	agent) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --backend --sandbox --accept-missing --platform --ask --ask-timeout --retry --timeout --env --dry-run --report --log-denials --tell-denials --events --trace --json -q --quiet -h --help" ;;
+	windows) options="--dry-run --proxy-port --yes --json -q --quiet -h --help" ;;
 	mcp) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --backend --root --approve-tool -q --quiet -h --help" ;;
 	proxy) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --network --allow-host --deny-host --audit --listen --token-file --token-env --json -q --quiet -h --help" ;;
 	help) options="-h --help" ;;
@@ -156,6 +157,7 @@ _cordon_operand()
 	hook) _cordon_among "claude gemini opencode" "$2" ;;
 	import) _cordon_files "$2" ;;
 	agent) _cordon_among "claude codex copilot gemini opencode pi qwen" "$2" ;;
+	windows) _cordon_among "setup status cleanup uninstall" "$2" ;;
 	"" | help) _cordon_among "$_cordon_commands" "$2" ;;
 	esac
 }

@@ -28,6 +28,7 @@ _cordon_commands=(
 	'hook:answer a hook of a coding agent'
 	'import:make a policy of another tool'\''s permissions'
 	'agent:run a coding agent inside as a whole'
+	'windows:make or remove what commands need on Windows'
 	'mcp:serve files and commands to an agent, over MCP'
 	'proxy:run the filtering proxy for programs outside a sandbox'
 	'help:show help for cordon, or for one command'
@@ -411,6 +412,17 @@ _cordon_options() {
 			'--tell-denials[tell what is refused at once, for a model to read]'
 			'--events[write a JSON line for each event to FD or FILE]:fd|file:_files'
 			'--trace[print every path and decision to stderr]'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	windows)
+		options=(
+			'--dry-run[show what would be done, and do nothing]'
+			'--proxy-port[leave PORT of the loopback open for a proxy]:port:'
+			'--yes[do it without being asked]'
 			'--json[print JSON, also for errors]'
 			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
 			'-h[print a short help]'

@@ -582,6 +582,35 @@ CORDON_API int cordon_hook(const struct cordon_load_options *options, const char
 CORDON_API int cordon_agents(const struct cordon_load_options *options, cordon_report **report,
 			     cordon_error **error);
 
+/* ---- Windows ------------------------------------------------------------------- */
+
+enum {
+	CORDON_WINDOWS_DRY_RUN = 1 /* say what would be done, and do nothing */
+};
+
+/*
+ * The accounts, firewall rules and filters that the backend win_elevated needs on a machine: "setup" makes
+ * them or mends what is there, "status" looks at them, "uninstall" takes away all of them, and "cleanup" only the
+ * entries that runs have left in access lists. The report's text is for people; its error count is 0 if it was done, or all is
+ * there. On other systems CORDON_E_WEAKER with cause "other_platform". Else CORDON_E_ARGUMENT; CORDON_E_POLICY with
+ * cause "needs_administrator", "name_taken" or "runs_go_on"; CORDON_E_WEAKER with cause "without_effect":
+ * the system took a setting and does not have it. Then what was done so far stays, no run can begin, and calling it again
+ * goes on from there. _SYS, _LIMIT, _NOMEM.
+ */
+struct cordon_windows_options {
+	uint64_t size; /* sizeof(struct cordon_windows_options) */
+
+	const char *action; /* "setup", "status", "cleanup", "uninstall" */
+	uint64_t flags;	    /* CORDON_WINDOWS_* */
+	/* Of "setup": the port of the loopback that the account without a network may connect to; 0: none. */
+	uint64_t proxy_port;
+
+	cordon_confirm_fn *confirm; /* asked once before anything is changed; NULL: yes */
+	void *user;		    /* passed to it */
+};
+CORDON_API int cordon_windows(const struct cordon_windows_options *options, cordon_report **report,
+			      cordon_error **error);
+
 /* ---- The audit log ---------------------------------------------------------- */
 
 enum {

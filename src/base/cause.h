@@ -86,8 +86,6 @@
 	X(NOT_SET_UP, WEAKER, "not_set_up",                                                        \
 	  "The accounts and filters that commands need on Windows are not there, or not as they "  \
 	  "should be.")                                                                            \
-	X(NOT_READ_BACK, WEAKER, "not_read_back",                                                  \
-	  "The system took a setting, and does not have it afterwards.")                           \
 	/* What the backends lack for this policy. */                                              \
 	X(GUARANTEE_MISSING, WEAKER, "guarantee_missing",                                          \
 	  "No backend gives every guarantee that the policy needs.")                               \

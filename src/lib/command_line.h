@@ -45,6 +45,8 @@
 	  "make a policy of another tool's permissions")                                           \
 	X(AGENT, agent, "[NAME [--] [ARG...]]", OPERANDS_ARE_A_COMMAND,                            \
 	  "claude codex copilot gemini opencode pi qwen", "run a coding agent inside as a whole")  \
+	X(WINDOWS, windows, "setup|status|cleanup|uninstall", 1, "setup status cleanup uninstall", \
+	  "make or remove what commands need on Windows")                                          \
 	X(MCP, mcp, "", 0, "", "serve files and commands to an agent, over MCP")                   \
 	X(PROXY, proxy, "", 0, "", "run the filtering proxy for programs outside a sandbox")       \
 	X(HELP, help, "[COMMAND]", 1, "commands", "show help for cordon, or for one command")      \
@@ -79,7 +81,7 @@
 #define FOR_HOSTS     (FOR_POLICY | ONLY(PROXY))
 #define FOR_CONFIG    (FOR_HOSTS | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR))
 #define FOR_LISTS     (ONLY(PROXY) | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR) | ONLY(INIT))
-#define FOR_KEPT      (ONLY(AUDIT) | ONLY(APPROVALS) | ONLY(SETUP) | ONLY(IMPORT))
+#define FOR_KEPT      (ONLY(AUDIT) | ONLY(APPROVALS) | ONLY(SETUP) | ONLY(IMPORT) | ONLY(WINDOWS))
 #define FOR_INSIDE    (ONLY(REQUEST) | ONLY(ESCALATE))
 /* Not MCP: the answers of a server are JSON of its own. */
 #define FOR_JSON   (FOR_QUESTIONS | FOR_LISTS | FOR_KEPT | FOR_INSIDE | ONLY(HOOK))
@@ -176,8 +178,8 @@
 	  "kill the command after TIME: 90, 250ms, 5m, 1h")                                        \
 	X(ENV, RUN, FOR_RUN, WORDS(run, set_environment), 0, "env", "NAME[=VALUE]", "variables",   \
 	  "set NAME, or pass on a withheld one")                                                   \
-	X(DRY_RUN, RUN, FOR_RUN | ONLY(APPLY_PATCH) | ONLY(SETUP), OWN_SWITCH, 0, "dry-run", NULL, \
-	  "", "show what would be done, and do nothing")                                           \
+	X(DRY_RUN, RUN, FOR_RUN | ONLY(APPLY_PATCH) | ONLY(SETUP) | ONLY(WINDOWS), OWN_SWITCH, 0,  \
+	  "dry-run", NULL, "", "show what would be done, and do nothing")                          \
 	X(REPORT, RUN, FOR_RUN, OWN_TEXT, 0, "report", "FILE", "files",                            \
 	  "write a JSON report to FILE; '-' is stdout")                                            \
 	X(LOG_DENIALS, RUN, FOR_RUN, FLAG(run, CORDON_RUN_LOG_DENIALS), 0, "log-denials", NULL,    \
@@ -240,8 +242,10 @@
 	  "put back every file as it was")                                                         \
 	X(INSIDE, COMMAND, ONLY(SETUP), OWN_SWITCH, 0, "inside", NULL, "",                         \
 	  "answer yes or no: is this process in a sandbox of Cordon?")                             \
-	X(YES, COMMAND, ONLY(APPROVALS) | ONLY(SETUP), OWN_SWITCH, 0, "yes", NULL, "",             \
-	  "do it without being asked")                                                             \
+	X(PROXY_PORT, COMMAND, ONLY(WINDOWS), OWN_TEXT, 0, "proxy-port", "PORT", "",               \
+	  "leave PORT of the loopback open for a proxy")                                           \
+	X(YES, COMMAND, ONLY(APPROVALS) | ONLY(SETUP) | ONLY(WINDOWS), OWN_SWITCH, 0, "yes", NULL, \
+	  "", "do it without being asked")                                                         \
 	X(JSON, OUTPUT, FOR_JSON, OWN_SWITCH, 0, "json", NULL, "", "print JSON, also for errors")  \
 	X(QUIET, OUTPUT, FOR_OUTPUT, FLAG(run, CORDON_RUN_QUIET), 'q', "quiet", NULL, "",          \
 	  "print only the answer, no warnings or advice")                                          \

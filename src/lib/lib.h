@@ -42,6 +42,8 @@ int options_read(const struct cordon_load_options *in, struct cordon_load_option
 		 struct err *e) MUST_CHECK;
 int options_read_run(const struct cordon_run_options *in, struct cordon_run_options *out,
 		     struct err *e) MUST_CHECK;
+int options_read_windows(const struct cordon_windows_options *in,
+			 struct cordon_windows_options *out, struct err *e) MUST_CHECK;
 int options_read_answer(const struct cordon_answer *in, struct cordon_answer *out, struct err *e)
 	MUST_CHECK;
 int options_read_session(const struct cordon_session_options *in,

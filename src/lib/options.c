@@ -18,6 +18,8 @@ _Static_assert(sizeof(struct cordon_doctor_options) == 6 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_import_options) == 6 * sizeof(uint64_t),
 	       "no padding, no narrow member");
+_Static_assert(sizeof(struct cordon_windows_options) == 6 * sizeof(uint64_t),
+	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_setup_options) == 6 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_proxy_options) == 5 * sizeof(uint64_t),
@@ -114,6 +116,12 @@ int options_read_setup(const struct cordon_setup_options *in, struct cordon_setu
 		       struct err *e)
 {
 	return read_struct(in, out, sizeof(*out), "cordon_setup_options", e);
+}
+
+int options_read_windows(const struct cordon_windows_options *in,
+			 struct cordon_windows_options *out, struct err *e)
+{
+	return read_struct(in, out, sizeof(*out), "cordon_windows_options", e);
 }
 
 int options_read_answer(const struct cordon_answer *in, struct cordon_answer *out, struct err *e)

@@ -11,7 +11,7 @@ from cli import PROGRAM, SOURCE, Skip, World, case, run_cases
 
 COMMANDS = ["run", "sandbox", "init", "check", "profiles", "why", "explain", "doctor", "audit",
             "approvals", "request", "apply-patch", "escalate", "setup", "hook",
-            "import", "agent", "mcp", "proxy", "help", "version"]
+            "import", "agent", "windows", "mcp", "proxy", "help", "version"]
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[A-Za-z])(?![\w-])")
 
 

@@ -41,7 +41,8 @@ struct fake_disk {
 	bool has_directory, is_closed;
 	struct fake_file files[MACHINE_FILE_COUNT];
 	unsigned sids;
-	unsigned others; /* what is not Cordon's, and has to stay as it is */
+	unsigned entries; /* in access lists */
+	unsigned others;  /* what is not Cordon's, and has to stay as it is */
 };
 
 enum fake_death { DIES_BEFORE, DIES_AFTER };
@@ -263,7 +264,7 @@ static int fake_check_logon(void *state, enum machine_account which, const char 
 	if (fake_looks(state, "check_logon", e) < 0)
 		return err_result(e);
 	if (!one->exists || strcmp(own, sid) != 0 || strcmp(one->password, password) != 0)
-		return FAIL_CAUSE(e, CAUSE_NOT_READ_BACK, "no such account can log on");
+		return FAIL_CAUSE(e, CAUSE_WITHOUT_EFFECT, "no such account can log on");
 	return 0;
 }
 
@@ -394,6 +395,16 @@ static int fake_remove_file(void *state, enum machine_file file, struct err *e)
 	return r;
 }
 
+static int fake_clean(void *state, struct arena *a, struct machine_cleaned *out, struct err *e)
+{
+	FAKE_ACTS("clean")
+	(void)a;
+	out->held = f->runs_go_on ? f->disk.entries : 0;
+	out->changed = f->disk.entries - out->held;
+	f->disk.entries = (unsigned)out->held;
+	return r;
+}
+
 static int fake_protect(void *state, struct arena *a, struct str in, struct str *out, struct err *e)
 {
 	return fake_looks(state, "protect", e) < 0 ? err_result(e) : arena_copy(a, in, out, e);
@@ -438,6 +449,7 @@ static struct machine fake_machine(struct fake *f)
 				 .read_file = fake_read_file,
 				 .write_file = fake_write_file,
 				 .remove_file = fake_remove_file,
+				 .clean = fake_clean,
 				 .protect = fake_protect,
 				 .unprotect = fake_unprotect };
 }

@@ -150,6 +150,29 @@ TEST(uninstall_leaves_what_was_there_before)
 	free(f);
 }
 
+TEST(uninstall_and_cleanup_take_entries_out_of_access_lists)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct fake *f = new_set_up(PORT);
+	struct machine m = fake_machine(f);
+	machine_steps steps = { .items = NULL };
+	struct err e = ERR_INIT;
+
+	f->disk.entries = 3;
+	f->runs_go_on = true;
+	CHECK(machine_clean(&a, &m, &steps, &e) < 0);
+	CHECK_INT(e.cause, CAUSE_RUNS_GO_ON);
+	CHECK_INT(f->disk.entries, 3);
+	f->runs_go_on = false;
+	CHECK_INT(machine_clean(&a, &m, &steps, &e), 0);
+	CHECK_INT(f->disk.entries, 0);
+	CHECK(is_set_up(f));
+	f->disk.entries = 2;
+	CHECK_INT(undo(f, &e), 0);
+	CHECK_INT(f->disk.entries, 0);
+	free(f);
+}
+
 TEST(another_port_changes_rules_and_filters)
 {
 	struct fake *f = new_set_up(0);
@@ -218,7 +241,7 @@ TEST(an_account_in_another_group_is_refused)
 	f->disk.accounts[ACCOUNT_ONLINE].in_others = true;
 	CHECK(!is_set_up(f));
 	CHECK(set_up(f, 0, &e) < 0);
-	CHECK_INT(e.cause, CAUSE_NOT_READ_BACK);
+	CHECK_INT(e.cause, CAUSE_WITHOUT_EFFECT);
 	CHECK(!can_run(f));
 	free(f);
 }
@@ -384,7 +407,7 @@ TEST(what_only_claims_to_work_is_refused)
 		struct err e = ERR_INIT;
 
 		f->lies = makers[i];
-		if (!CHECK(set_up(f, PORT, &e) < 0) || !CHECK_INT(e.cause, CAUSE_NOT_READ_BACK))
+		if (!CHECK(set_up(f, PORT, &e) < 0) || !CHECK_INT(e.cause, CAUSE_WITHOUT_EFFECT))
 			printf("# %s\n", makers[i]);
 		CHECK(!can_run(f));
 		f->lies = NULL;
@@ -401,7 +424,7 @@ TEST(a_password_that_was_not_set_is_refused)
 
 	f->lies = "set_password";
 	CHECK(set_up(f, 0, &e) < 0);
-	CHECK_INT(e.cause, CAUSE_NOT_READ_BACK);
+	CHECK_INT(e.cause, CAUSE_WITHOUT_EFFECT);
 	CHECK(!can_run(f));
 	free(f);
 }
@@ -418,7 +441,7 @@ TEST(what_only_claims_to_be_removed_is_told)
 		struct err e = ERR_INIT;
 
 		f->lies = removers[i];
-		if (!CHECK(undo(f, &e) < 0) || !CHECK_INT(e.cause, CAUSE_NOT_READ_BACK))
+		if (!CHECK(undo(f, &e) < 0) || !CHECK_INT(e.cause, CAUSE_WITHOUT_EFFECT))
 			printf("# %s\n", removers[i]);
 		f->lies = NULL;
 		err_clear(&e);

@@ -55,7 +55,7 @@ static int check_known(const struct machine_look *look, struct err *e)
 		const struct machine_item *item = &look->items.items[i];
 
 		if (item->state == MACHINE_UNKNOWN)
-			return FAIL_CAUSE(e, CAUSE_NOT_READ_BACK,
+			return FAIL_CAUSE(e, CAUSE_WITHOUT_EFFECT,
 					  "%s %.*s can't be looked at: %.*s", item->kind,
 					  STR_ARG(item->name), STR_ARG(item->detail));
 	}
@@ -165,7 +165,7 @@ static int ensure_account(struct doing *d, enum machine_account which, const cha
 		return err_result(e);
 	/* Wine says that it has made one. */
 	if (!seen.exists || !seen.is_ours || !seen.sid[0])
-		return FAIL_CAUSE(e, CAUSE_NOT_READ_BACK,
+		return FAIL_CAUSE(e, CAUSE_WITHOUT_EFFECT,
 				  "the system says that the account %s was made, and has none",
 				  name);
 	if (!seen.is_usual && m->set_usual(m->state, which, e) < 0)
@@ -255,7 +255,7 @@ static int check_made(struct doing *d, bool with_files, struct err *e)
 		if (item->state == MACHINE_OK || (!with_files && strcmp(item->kind, "file") == 0))
 			continue;
 		(void)FAIL_CAUSE(
-			e, CAUSE_NOT_READ_BACK,
+			e, CAUSE_WITHOUT_EFFECT,
 			"the system took the settings, and %s %.*s is not as it was set (%s)",
 			item->kind, STR_ARG(item->name), machine_state_names[item->state]);
 		if (item->detail.len)
@@ -388,11 +388,35 @@ static int check_gone(struct doing *d, struct err *e)
 		const struct machine_item *item = &d->look.items.items[i];
 
 		if (item->state != MACHINE_MISSING && item->state != MACHINE_FOREIGN)
-			return FAIL_CAUSE(e, CAUSE_NOT_READ_BACK,
+			return FAIL_CAUSE(e, CAUSE_WITHOUT_EFFECT,
 					  "%s %.*s was removed, and is still there", item->kind,
 					  STR_ARG(item->name));
 	}
 	return 0;
+}
+
+static int clean(struct doing *d, struct err *e)
+{
+	struct machine_cleaned cleaned = { .held = 0 };
+
+	if (d->m->clean(d->m->state, d->a, &cleaned, e) < 0)
+		return err_result(e);
+	if (cleaned.changed + cleaned.removed &&
+	    note(d, e, "took entries out of %llu access lists, removed %llu placeholders",
+		 (unsigned long long)cleaned.changed, (unsigned long long)cleaned.removed) < 0)
+		return err_result(e);
+	if (cleaned.held)
+		return FAIL_CAUSE(e, CAUSE_RUNS_GO_ON,
+				  "%llu access lists have entries that a run needs which goes on",
+				  (unsigned long long)cleaned.held);
+	return 0;
+}
+
+int machine_clean(struct arena *a, const struct machine *m, machine_steps *done, struct err *e)
+{
+	struct doing d = { .a = a, .m = m, .done = done };
+
+	return m->check(m->state, e) < 0 ? err_result(e) : clean(&d, e);
 }
 
 static int undo_all(struct doing *d, struct err *e)
@@ -404,6 +428,9 @@ static int undo_all(struct doing *d, struct err *e)
 		return err_result(e);
 	/* Where there is none, nothing can run with it. */
 	if ((is_there && take_lock(d, e) < 0) || remove_secrets(d, e) < 0)
+		return err_result(e);
+	/* While the accounts are there: without them nothing says whose an entry is. */
+	if (clean(d, e) < 0)
 		return err_result(e);
 	for (int i = 0; i < ACCOUNT_COUNT; i++)
 		if (remove_account(d, (enum machine_account)i, e) < 0)

@@ -62,6 +62,11 @@ struct machine_users {
 	struct str sddl;
 };
 
+/* Objects that lost entries, empty files and directories that are gone, and entries of runs that go on. */
+struct machine_cleaned {
+	uint64_t changed, removed, held;
+};
+
 /*
  * A machine. Functions return 0 or -ERR_*; those that make something are called where it is missing, those that remove where
  * it is there. Looking at what can't be looked at is an error, never "it is not there".
@@ -118,6 +123,8 @@ struct machine {
 			 struct str *out, struct err *e);
 	int (*write_file)(void *state, enum machine_file file, struct str bytes, struct err *e);
 	int (*remove_file)(void *state, enum machine_file file, struct err *e);
+	/* Takes Cordon's entries out of access lists, but for those of runs that go on, which it counts. */
+	int (*clean)(void *state, struct arena *a, struct machine_cleaned *out, struct err *e);
 	/* For this user alone, on this machine. */
 	int (*protect)(void *state, struct arena *a, struct str in, struct str *out, struct err *e);
 	int (*unprotect)(void *state, struct arena *a, struct str in, struct str *out,
@@ -177,11 +184,15 @@ typedef VEC(struct str) machine_steps;
 
 /*
  * With new passwords each time. ERR_POLICY (CAUSE_NEEDS_ADMINISTRATOR, CAUSE_NAME_TAKEN, CAUSE_RUNS_GO_ON), ERR_WEAKER
- * (CAUSE_NOT_READ_BACK): something was set, the system said so, and it is not there.
+ * (CAUSE_WITHOUT_EFFECT): something was set, the system said so, and it is not there.
  */
 int machine_do(struct arena *a, const struct machine *m, uint16_t open_port, machine_steps *done,
 	       struct err *e) MUST_CHECK NONNULL;
 int machine_undo(struct arena *a, const struct machine *m, machine_steps *done, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* The entries in access lists alone. ERR_POLICY (CAUSE_RUNS_GO_ON): what is left is a run's. */
+int machine_clean(struct arena *a, const struct machine *m, machine_steps *done, struct err *e)
 	MUST_CHECK NONNULL;
 
 /* What these would do, as it is now. */
