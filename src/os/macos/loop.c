@@ -41,17 +41,25 @@ int loop_descriptor(const struct loop *l)
 
 static int set_filter(const struct loop *l, struct watcher *w, int filter, int flags)
 {
+	/* Of more bytes than any queue has room for only the end is told, and that once (EV_CLEAR). */
+	bool only_end = filter == EVFILT_READ && (flags & EV_CLEAR);
 	struct kevent change;
 
-	EV_SET(&change, w->fd, (int16_t)filter, (uint16_t)flags, 0, 0, w);
+	EV_SET(&change, w->fd, (int16_t)filter, (uint16_t)flags, only_end ? NOTE_LOWAT : 0,
+	       only_end ? INT32_MAX : 0, w);
 	return kevent(l->queue, &change, 1, NULL, 0, NULL) < 0 ? -errno : 0;
 }
 
 /* Each direction is a filter of its own; deleting one that is not there is no failure. */
 static int set_filters(const struct loop *l, struct watcher *w, uint32_t events)
 {
-	int r = set_filter(l, w, EVFILT_READ, events & LOOP_IN ? EV_ADD : EV_DELETE);
+	/* Adding again need not change how it was added. */
+	int r = set_filter(l, w, EVFILT_READ, EV_DELETE);
 
+	if (events & LOOP_IN)
+		r = set_filter(l, w, EVFILT_READ, EV_ADD);
+	else if (events & LOOP_GONE)
+		(void)set_filter(l, w, EVFILT_READ, EV_ADD | EV_CLEAR);
 	if (r == 0 || r == -ENOENT)
 		r = set_filter(l, w, EVFILT_WRITE, events & LOOP_OUT ? EV_ADD : EV_DELETE);
 	/* What can't be written to refuses the question already. */
@@ -105,6 +113,9 @@ void loop_hurry(struct loop *l)
 
 static uint32_t told_by(const struct kevent *event)
 {
+	/* Half closed is not gone: the other end may still read. */
+	if (event->filter == EVFILT_READ && (event->flags & EV_CLEAR))
+		return (event->flags & EV_EOF) && event->fflags ? LOOP_GONE : 0;
 	if (event->flags & EV_ERROR)
 		return LOOP_GONE;
 	/* At the end reading says so; who writes has nobody to read it any more. */
@@ -140,7 +151,7 @@ static int hand_out(struct loop *l, const uint32_t *told, int count, bool urgent
 		if (!w || w->is_urgent != urgent)
 			continue;
 		l->fetched[i] = NULL;
-		if (w->ready(w->user, told[i], e) < 0)
+		if (told[i] && w->ready(w->user, told[i], e) < 0)
 			return err_result(e);
 	}
 	return 0;
