@@ -86,6 +86,8 @@
 	X(NOT_SET_UP, WEAKER, "not_set_up",                                                        \
 	  "The accounts and filters that commands need on Windows are not there, or not as they "  \
 	  "should be.")                                                                            \
+	X(HOST_THREADS, WEAKER, "host_threads",                                                    \
+	  "The program that uses the library has threads, which this system does not allow here.") \
 	/* What the backends lack for this policy. */                                              \
 	X(GUARANTEE_MISSING, WEAKER, "guarantee_missing",                                          \
 	  "No backend gives every guarantee that the policy needs.")                               \

@@ -89,6 +89,12 @@ bool os_await_parent(int channel, int parent);
  */
 bool os_await_child(int channel, int pidfd, int timeout_ms);
 
+/*
+ * Whether a process that os_fork() makes of this one may use the system's libraries: not on macOS while
+ * this program has other threads, whose locks would stay closed.
+ */
+bool os_may_fork(void);
+
 /* Does nothing if the process has already ended. */
 void os_kill(int pidfd, int number);
 void os_end(int pidfd); /* the process can't catch or ignore it */

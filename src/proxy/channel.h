@@ -54,6 +54,8 @@ enum proxy_order_kind {
 	 * kernel would, sends the records that are open, and ends.
 	 */
 	PROXY_FINISH,
+	/* No order comes any more: it sends its last records and ends. */
+	PROXY_STOP,
 };
 
 struct proxy_order {

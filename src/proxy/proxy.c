@@ -34,6 +34,14 @@ int proxy_start(struct proxy *p, const struct proxy_options *options, struct err
 	struct proxy made = PROXY_NONE;
 	int ends[2], saved;
 
+	/* The process allocates nothing where that suffices, but confining itself may. */
+	if (!os_may_fork()) {
+		(void)FAIL_CAUSE(e, CAUSE_HOST_THREADS,
+				 "can't start the proxy: this program has threads, and on this "
+				 "system a part of it can't go on without them");
+		err_add_line(e, "start it before the first thread, or run the command cordon");
+		return err_result(e);
+	}
 	if (rule_place_find(&start.place, options->plan->policy, e) < 0)
 		return err_result(e);
 	saved = fd_pass_open(ends, FD_PASS_NO_WAIT);
@@ -137,7 +145,11 @@ static bool read_rest(const struct proxy *p, uint32_t silence_ms,
 
 	while ((r = proxy_receive(p, &m)) >= 0 && (now = loop_now()) < MIN_OF(until_ms, end_ms)) {
 		if (r == 0) {
-			socket_wait(p->channel, false, (int)MIN_OF(until_ms - now, (uint64_t)1000));
+			int wait_ms = (int)MIN_OF(until_ms - now, (uint64_t)1000);
+
+			/* Not every system says for ever that a channel is closed. */
+			if (!os_await_child(p->channel, p->pidfd, wait_ms))
+				return true;
 			continue;
 		}
 		until_ms = now + silence_ms;
@@ -150,12 +162,17 @@ static bool read_rest(const struct proxy *p, uint32_t silence_ms,
 bool proxy_stop(struct proxy *p, uint32_t silence_ms,
 		void (*record)(void *user, const struct proxy_record *record), void *user)
 {
+	const struct proxy_order stop = { .kind = PROXY_STOP };
 	struct proxy none = PROXY_NONE;
 	bool is_whole;
 
 	if (p->pid <= 0)
 		return true;
-	/* The proxy sees that no more orders come, and can still send its last records. */
+	/*
+	 * It can still send its last records. The order is for systems where it does not see that this
+	 * side is shut down; the other for a channel that has no room.
+	 */
+	(void)!proxy_send(p, &stop, NULL, 0);
 	(void)socket_shut_down(p->channel);
 	is_whole = read_rest(p, silence_ms, record, user);
 	/*

@@ -320,6 +320,9 @@ static int obey(struct server *s, const struct proxy_order *o, const int *fds, s
 	case PROXY_FINISH:
 		finish(s);
 		return 0;
+	case PROXY_STOP:
+		s->is_ending = true;
+		return 0;
 	default:
 		return FAIL(e, ERR_INTERNAL, "an order of kind %u", o->kind);
 	}

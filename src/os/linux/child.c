@@ -161,6 +161,12 @@ int os_open_self(void)
 	return (int)syscall(SYS_pidfd_open, getpid(), 0);
 }
 
+/* What is forked here makes system calls alone. */
+bool os_may_fork(void)
+{
+	return true;
+}
+
 pid_t os_fork_helper(const struct os_helper *helper, int *pidfd)
 {
 	/* Opened here, because a helper in a new pid namespace could not name its parent. */

@@ -160,6 +160,15 @@ static void begin_helper(void *arg)
 	helper->run(helper->arg, parent);
 }
 
+bool os_may_fork(void)
+{
+	struct proc_taskinfo task;
+	int size = (int)sizeof(task);
+
+	return proc_pidinfo(getpid(), PROC_PIDTASKINFO, 0, &task, size) == size &&
+	       task.pti_threadnum == 1;
+}
+
 pid_t os_fork_helper(const struct os_helper *helper, int *pidfd)
 {
 	struct birth birth = { .helper = helper, .host = getpid() };
