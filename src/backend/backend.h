@@ -29,11 +29,13 @@ struct supervisor;
 
 /*
  * A managed network: nothing but the loopback interface, on which every address is local,
- * and the sockets of the proxy (supervisor_give_sockets()), which listen when launch() returns.
+ * and the sockets of the proxy (supervisor_give_sockets()), which listen when launch() returns. If the
+ * backend shares the host's network: one port of its loopback, and no other address at all.
  */
 enum { LAUNCH_PROXY_PORT = 3128, LAUNCH_NAMES_PORT = 53, LAUNCH_MAX_HOST_PORTS = 24 };
 enum { LAUNCH_MAX_NAME_SERVERS = 3 };
 struct launch_network {
+	uint16_t proxy_port; /* on loopback: LAUNCH_PROXY_PORT, or one of the host (shares_network) */
 	uint16_t host_ports[LAUNCH_MAX_HOST_PORTS]; /* on loopback: PROXY_HOST_PORT */
 	size_t host_port_count;
 };
@@ -132,6 +134,8 @@ struct backend {
 	 */
 	int (*launch)(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e);
 	bool enforces_modes_only; /* of P19, whatever gives() says */
+	/* The command has the host's network: the proxy of a managed one is on the host's loopback. */
+	bool shares_network;
 	/* launch() calls hold() itself, to make the placeholders while it waits for another process. */
 	bool holds_late;
 };

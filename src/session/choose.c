@@ -305,6 +305,23 @@ static bool has_mark(const char *const *environment, const char *name, const cha
 	return is && strcmp(is, value) == 0;
 }
 
+/* The environment names it, so it has to be there before. */
+static int open_entrance(const struct choice *c, const struct outcome *o, struct err *e)
+{
+	if (!c->entrance || c->entrance->port || !o->backend->shares_network ||
+	    !choose_is_managed(c->in, o))
+		return 0;
+	if (c->in->host_port_count || c->in->published_count) {
+		(void)FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
+				 "the %s backend has no ports of the host in a managed network: "
+				 "such connections would not pass through the proxy",
+				 o->backend->name);
+		err_add_line(e, "leave out --host-port and --publish");
+		return err_result(e);
+	}
+	return entrance_open(c->entrance, e);
+}
+
 static int make_environment(struct arena *a, const struct choice *c, struct outcome *o,
 			    struct err *e)
 {
@@ -319,6 +336,10 @@ static int make_environment(struct arena *a, const struct choice *c, struct outc
 		.network_is_off = is_outer ? has_mark(base, MARK_OFF) : o->network_is_off,
 		.network_is_managed = is_outer ? has_mark(base, MARK_MANAGED)
 					       : choose_is_managed(in, o),
+		.entrance = c->entrance && c->entrance->port && o->backend->shares_network
+				    ? c->entrance
+				    : NULL,
+		.may_listen = net_allows_local_binding(in->plan->net),
 		.can_ask = is_outer || can_ask(in, o),
 		.withheld = in->escalated ? in->escalated->withheld : NULL,
 		.lost = o->lost,
@@ -351,7 +372,7 @@ int choose_next(struct arena *a, struct choice *c, struct outcome *o, const char
 			     "can be asked about",
 			     o->backend->name);
 	warn_of_losses(c, o);
-	if (make_environment(a, c, o, e) < 0 ||
+	if (open_entrance(c, o, e) < 0 || make_environment(a, c, o, e) < 0 ||
 	    program_candidates(a, in->program ? in->program : in->argv[0],
 			       os_environment_find(o->environment.list, "PATH"), programs, e) < 0)
 		return err_result(e);

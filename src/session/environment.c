@@ -87,62 +87,82 @@ static bool is_set(const struct making *m, struct str name)
 
 /* ---- The way to the proxy ------------------------------------------------------------- */
 
-#define PROXY_PLACE "127.0.0.1:3128"
-#define PROXY_HTTP  "http://" PROXY_PLACE
-#define PROXY_SOCKS "socks5h://" PROXY_PLACE
 /* The command's own servers. No block of addresses: all others are the proxy's to judge. */
 #define NOT_PROXIED "localhost,127.0.0.1,::1"
+#define PROXY_HOST  "127.0.0.1"
+#define PROXY_USER  "cordon" /* any: the proxy asks for the token alone */
+
+enum form {
+	AS_HTTP,  /* http://user:token@host:port */
+	AS_SOCKS, /* the same with socks5h */
+	AS_PLACE, /* the same without a scheme */
+	AS_HOST,
+	AS_PORT,
+	AS_USER, /* only where there is a token */
+	AS_TOKEN,
+	AS_EXCEPTIONS,
+	AS_TYPE,
+	AS_ONE,
+	AS_TRUE,
+};
 
 /*
- * What programs go by, in the spellings that each looks for. The ones that know nothing
- * of them get to the same proxy (network.h), so this is only the shorter way: names are
- * looked up by the proxy, and a refusal comes as a sentence.
+ * What programs go by, in the spellings that each looks for. In a network of the command's own the
+ * ones that know nothing of them get to the same proxy (network.h), so this is only the shorter way:
+ * names are looked up by the proxy, and a refusal comes as a sentence. Elsewhere it is the only one.
  */
-static const char *const proxy_settings[] = {
-	"HTTP_PROXY=" PROXY_HTTP,
-	"http_proxy=" PROXY_HTTP,
-	"HTTPS_PROXY=" PROXY_HTTP,
-	"https_proxy=" PROXY_HTTP,
-	"ALL_PROXY=" PROXY_SOCKS,
-	"all_proxy=" PROXY_SOCKS,
-	"FTP_PROXY=" PROXY_SOCKS,
-	"ftp_proxy=" PROXY_SOCKS,
-	"WS_PROXY=" PROXY_HTTP,
-	"ws_proxy=" PROXY_HTTP,
-	"WSS_PROXY=" PROXY_HTTP,
-	"wss_proxy=" PROXY_HTTP,
-	"GRPC_PROXY=" PROXY_HTTP,
-	"grpc_proxy=" PROXY_HTTP,
-	"RSYNC_PROXY=" PROXY_PLACE,
-	"NO_PROXY=" NOT_PROXIED,
-	"no_proxy=" NOT_PROXIED,
-	"npm_config_proxy=" PROXY_HTTP,
-	"npm_config_https_proxy=" PROXY_HTTP,
-	"npm_config_noproxy=" NOT_PROXIED,
-	"NPM_CONFIG_PROXY=" PROXY_HTTP,
-	"NPM_CONFIG_HTTPS_PROXY=" PROXY_HTTP,
-	"NPM_CONFIG_NOPROXY=" NOT_PROXIED,
-	"YARN_HTTP_PROXY=" PROXY_HTTP,
-	"YARN_HTTPS_PROXY=" PROXY_HTTP,
-	"PIP_PROXY=" PROXY_HTTP,
-	"BUNDLE_HTTP_PROXY=" PROXY_HTTP,
-	"BUNDLE_HTTPS_PROXY=" PROXY_HTTP,
-	"BUNDLE_NO_PROXY=" NOT_PROXIED,
-	"CARGO_HTTP_PROXY=" PROXY_HTTP,
-	"DOCKER_HTTP_PROXY=" PROXY_HTTP,
-	"DOCKER_HTTPS_PROXY=" PROXY_HTTP,
-	"CLOUDSDK_PROXY_TYPE=http",
-	"CLOUDSDK_PROXY_ADDRESS=127.0.0.1",
-	"CLOUDSDK_PROXY_PORT=3128",
-	"NODE_USE_ENV_PROXY=1",
-	"ELECTRON_GET_USE_PROXY=true",
+static const struct {
+	const char *name;
+	enum form form;
+} proxy_settings[] = {
+	{ "HTTP_PROXY", AS_HTTP },
+	{ "http_proxy", AS_HTTP },
+	{ "HTTPS_PROXY", AS_HTTP },
+	{ "https_proxy", AS_HTTP },
+	{ "ALL_PROXY", AS_SOCKS },
+	{ "all_proxy", AS_SOCKS },
+	{ "FTP_PROXY", AS_SOCKS },
+	{ "ftp_proxy", AS_SOCKS },
+	{ "WS_PROXY", AS_HTTP },
+	{ "ws_proxy", AS_HTTP },
+	{ "WSS_PROXY", AS_HTTP },
+	{ "wss_proxy", AS_HTTP },
+	{ "GRPC_PROXY", AS_HTTP },
+	{ "grpc_proxy", AS_HTTP },
+	{ "RSYNC_PROXY", AS_PLACE },
+	{ "NO_PROXY", AS_EXCEPTIONS },
+	{ "no_proxy", AS_EXCEPTIONS },
+	{ "npm_config_proxy", AS_HTTP },
+	{ "npm_config_https_proxy", AS_HTTP },
+	{ "npm_config_noproxy", AS_EXCEPTIONS },
+	{ "NPM_CONFIG_PROXY", AS_HTTP },
+	{ "NPM_CONFIG_HTTPS_PROXY", AS_HTTP },
+	{ "NPM_CONFIG_NOPROXY", AS_EXCEPTIONS },
+	{ "YARN_HTTP_PROXY", AS_HTTP },
+	{ "YARN_HTTPS_PROXY", AS_HTTP },
+	{ "PIP_PROXY", AS_HTTP },
+	{ "BUNDLE_HTTP_PROXY", AS_HTTP },
+	{ "BUNDLE_HTTPS_PROXY", AS_HTTP },
+	{ "BUNDLE_NO_PROXY", AS_EXCEPTIONS },
+	{ "CARGO_HTTP_PROXY", AS_HTTP },
+	{ "DOCKER_HTTP_PROXY", AS_HTTP },
+	{ "DOCKER_HTTPS_PROXY", AS_HTTP },
+	{ "CLOUDSDK_PROXY_TYPE", AS_TYPE },
+	{ "CLOUDSDK_PROXY_ADDRESS", AS_HOST },
+	{ "CLOUDSDK_PROXY_PORT", AS_PORT },
+	{ "CLOUDSDK_PROXY_USERNAME", AS_USER },
+	{ "CLOUDSDK_PROXY_PASSWORD", AS_TOKEN },
+	{ "NODE_USE_ENV_PROXY", AS_ONE },
+	{ "ELECTRON_GET_USE_PROXY", AS_TRUE },
 };
-_Static_assert(LAUNCH_PROXY_PORT == 3128, "the texts above name it");
 
-/* For the JVM, which knows no variable but this one; appended to what is there. */
-#define JAVA_SETTINGS                                         \
-	"-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 "   \
-	"-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128 " \
+/*
+ * For the JVM, which knows no variable but this one; appended to what is there. SECURITY: it prints
+ * them all at its start, so no token is among them.
+ */
+#define JAVA_SETTINGS                                            \
+	"-Dhttp.proxyHost=" PROXY_HOST " -Dhttp.proxyPort=%u "   \
+	"-Dhttps.proxyHost=" PROXY_HOST " -Dhttps.proxyPort=%u " \
 	"-Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]"
 static const char java_name[] = "JAVA_TOOL_OPTIONS";
 
@@ -155,7 +175,7 @@ static bool is_proxy_setting(struct str name)
 		if (str_is(name, removed[i]))
 			return true;
 	for (size_t i = 0; i < COUNT_OF(proxy_settings); i++)
-		if (str_eq(name_of(proxy_settings[i]), name))
+		if (str_is(name, proxy_settings[i].name))
 			return true;
 	return false;
 }
@@ -186,6 +206,62 @@ static bool is_said(const struct making *m, struct str name)
 	return find_more(m, name) == 2 || is_set(m, name);
 }
 
+static unsigned proxy_port(const struct making *m)
+{
+	return m->in->entrance ? m->in->entrance->port : LAUNCH_PROXY_PORT;
+}
+
+/* An empty value: the variable is not set. */
+static int find_proxy_value(const struct making *m, enum form form, struct str *out, struct err *e)
+{
+	const char *token = m->in->entrance ? m->in->entrance->token : NULL;
+	const char *scheme = form == AS_HTTP ? "http://" : form == AS_SOCKS ? "socks5h://" : "";
+
+	switch (form) {
+	case AS_HTTP:
+	case AS_SOCKS:
+	case AS_PLACE:
+		return arena_printf(m->a, out, e, "%s%s%s%s" PROXY_HOST ":%u", scheme,
+				    token ? PROXY_USER ":" : "", token ? token : "",
+				    token ? "@" : "", proxy_port(m));
+	case AS_PORT:
+		return arena_printf(m->a, out, e, "%u", proxy_port(m));
+	case AS_HOST:
+		*out = STR(PROXY_HOST);
+		break;
+	case AS_USER:
+		*out = token ? STR(PROXY_USER) : STR_EMPTY;
+		break;
+	case AS_TOKEN:
+		*out = token ? str_of(token) : STR_EMPTY;
+		break;
+	case AS_EXCEPTIONS:
+		*out = STR(NOT_PROXIED);
+		break;
+	case AS_TYPE:
+		*out = STR("http");
+		break;
+	case AS_ONE:
+		*out = STR("1");
+		break;
+	case AS_TRUE:
+		*out = STR("true");
+		break;
+	}
+	return 0;
+}
+
+static int add_proxy_setting(struct making *m, const char *name, enum form form, struct err *e)
+{
+	struct str value = STR_EMPTY;
+
+	if (is_said(m, str_of(name)))
+		return 0;
+	if (find_proxy_value(m, form, &value, e) < 0)
+		return err_result(e);
+	return value.len ? add_pair(m, name, value, e) : 0;
+}
+
 static int add_proxy(struct making *m, struct err *e)
 {
 	struct str java, entry;
@@ -193,13 +269,13 @@ static int add_proxy(struct making *m, struct err *e)
 	if (!m->in->network_is_managed)
 		return 0;
 	for (size_t i = 0; i < COUNT_OF(proxy_settings); i++)
-		if (!is_said(m, name_of(proxy_settings[i])) && add(m, proxy_settings[i], e) < 0)
+		if (add_proxy_setting(m, proxy_settings[i].name, proxy_settings[i].form, e) < 0)
 			return err_result(e);
 	if (is_said(m, STR("JAVA_TOOL_OPTIONS")))
 		return 0;
 	java = find_java(m);
 	if (arena_printf(m->a, &entry, e, "%s=%.*s%s" JAVA_SETTINGS, java_name, STR_ARG(java),
-			 java.len ? " " : "") < 0)
+			 java.len ? " " : "", proxy_port(m), proxy_port(m)) < 0)
 		return err_result(e);
 	return add(m, entry.p, e);
 }
@@ -333,10 +409,12 @@ static int add_marks(struct making *m, struct err *e)
 		return err_result(e);
 	if (m->in->can_ask && add(m, "CORDON_SOCKET=" INSIDE_SOCKET, e) < 0)
 		return err_result(e);
-	/* In a network of its own the command may always listen (P13). */
 	if (m->in->network_is_managed && (add(m, "CORDON_SANDBOX_NETWORK=managed", e) < 0 ||
-					  add(m, "CODEX_NETWORK_PROXY_ACTIVE=1", e) < 0 ||
-					  add(m, "CODEX_NETWORK_ALLOW_LOCAL_BINDING=1", e) < 0))
+					  add(m, "CODEX_NETWORK_PROXY_ACTIVE=1", e) < 0))
+		return err_result(e);
+	/* In a network of its own the command may always listen (P13). */
+	if (m->in->network_is_managed && (!m->in->entrance || m->in->may_listen) &&
+	    add(m, "CODEX_NETWORK_ALLOW_LOCAL_BINDING=1", e) < 0)
 		return err_result(e);
 	if (m->in->network_is_off && (add(m, "CORDON_SANDBOX_NETWORK_DISABLED=1", e) < 0 ||
 				      add(m, "CODEX_SANDBOX_NETWORK_DISABLED=1", e) < 0))

@@ -321,6 +321,7 @@ void network_init(struct session *s)
 {
 	s->network = (struct network){
 		.proxy = PROXY_NONE,
+		.entrance = ENTRANCE_NONE,
 		.channel = { .fd = -1, .ready = channel_is_ready, .user = s },
 		.gone = { .fd = -1, .ready = proxy_is_gone, .user = s },
 	};
@@ -354,6 +355,9 @@ static int start(struct session *s, struct err *e)
 		options.limits.ask_ms = (uint32_t)MIN_OF(approvals_most_extension(s) + ASK_MORE_MS,
 							 (uint64_t)UINT32_MAX);
 
+	if (n->entrance.port)
+		options.token = n->entrance.token;
+	n->launch.proxy_port = n->entrance.port ? n->entrance.port : LAUNCH_PROXY_PORT;
 	n->launch.host_port_count = s->in.host_port_count;
 	for (size_t i = 0; i < s->in.host_port_count; i++)
 		n->launch.host_ports[i] = s->in.host_ports[i];
@@ -396,13 +400,24 @@ static int await_ready(struct session *s, struct err *e)
 	}
 }
 
+/* It stays open here, too: see entrance.h. */
+static int give_entrance(struct session *s, struct err *e)
+{
+	const struct entrance *way = &s->network.entrance;
+
+	for (size_t i = 0; i < COUNT_OF(way->fds); i++)
+		if (way->fds[i] >= 0 && give(s, PROXY_MIXED, way->port, way->fds[i], e) < 0)
+			return err_result(e);
+	return 0;
+}
+
 int network_hand_over(struct session *s, struct err *e)
 {
 	struct network *n = &s->network;
 
 	if (!n->is_wanted)
 		return 0;
-	if (supervisor_give_sockets(s->supervisor, give, s, e) < 0)
+	if (give_entrance(s, e) < 0 || supervisor_give_sockets(s->supervisor, give, s, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < n->published_count; i++)
 		if (give(s, PROXY_PUBLISHED, s->in.published[i].port, n->published[i], e) < 0)
@@ -518,6 +533,7 @@ void network_end(struct session *s)
 		session_warn(&s->in, "the proxy was ended before it had told of every connection: "
 				     "the audit log and the report may lack some");
 	n->proxy = (struct proxy)PROXY_NONE;
+	entrance_close(&n->entrance);
 	close_published(n);
 	for (size_t i = 0; i < COUNT_OF(n->stocks); i++)
 		close_stock(&n->stocks[i]);

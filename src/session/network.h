@@ -40,6 +40,7 @@ struct network {
 	struct timer patience;
 	struct proxy proxy;
 	struct watcher channel, gone;
+	struct entrance entrance; /* if the command has the host's network */
 	struct launch_network launch;
 	int published[SESSION_MAX_PORTS];
 	size_t published_count;

@@ -315,8 +315,10 @@ static int begin(struct session *s, struct err *e)
 {
 	guarantee_set lost = 0;
 
-	if (choose_begin(s->a, &s->in, &s->choice, &s->outcome, e) < 0 ||
-	    choose_next(s->a, &s->choice, &s->outcome, &s->programs, e) < 0 ||
+	if (choose_begin(s->a, &s->in, &s->choice, &s->outcome, e) < 0)
+		return err_result(e);
+	s->choice.entrance = &s->network.entrance;
+	if (choose_next(s->a, &s->choice, &s->outcome, &s->programs, e) < 0 ||
 	    launch_find_stdio(s, e) < 0 || loop_init(&s->loop, e) < 0 ||
 	    launch_start_outputs(s, e) < 0)
 		return err_result(e);

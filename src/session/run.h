@@ -22,6 +22,7 @@ struct choice {
 	struct backend_search search;
 	guarantee_set warned; /* of which loss the caller was told */
 	struct str outer; /* the backend of the sandbox around this process, with --backend outer */
+	struct entrance *entrance; /* opened when a backend needs it; NULL: nothing will be run */
 };
 
 struct session {

@@ -46,6 +46,7 @@
 #include "plan/plan.h"
 #include "plan/suggest.h"
 #include "proxy/channel.h"
+#include "proxy/entrance.h"
 
 /* ---- environment.c ------------------------------------------------------------------- */
 
@@ -57,7 +58,10 @@ struct environment_request {
 	const char *backend; /* for the marks */
 	bool network_is_off;
 	bool network_is_managed; /* the variables that lead programs to the proxy */
-	bool can_ask;		 /* a process inside can connect to INSIDE_SOCKET */
+	/* Where the proxy is on the host; NULL: the command has a network of its own, and it is there. */
+	const struct entrance *entrance;
+	bool may_listen; /* on the host's loopback */
+	bool can_ask;	 /* a process inside can connect to INSIDE_SOCKET */
 	/* Names that neither `base` nor `more` may set, NULL behind the last; may be NULL. */
 	const char *const *withheld;
 	guarantee_set lost;

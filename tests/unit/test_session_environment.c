@@ -233,6 +233,36 @@ TEST(a_managed_network_leads_to_its_proxy)
 	CHECK_INT(m.env.inherited, 1); /* HOME */
 }
 
+TEST(on_the_hosts_loopback_the_proxy_is_named_with_its_token)
+{
+	const struct entrance way = { .fds = { -1, -1 }, .port = 40123, .token = "abc" };
+	const char *base[] = { "CLOUDSDK_PROXY_PASSWORD=outside", NULL };
+	struct environment_request in = { .base = base,
+					  .network_is_managed = true,
+					  .entrance = &way };
+	scoped_made m, binds, inside;
+
+	make(&m, in);
+	check_value(&m, "HTTP_PROXY", "http://cordon:abc@127.0.0.1:40123");
+	check_value(&m, "all_proxy", "socks5h://cordon:abc@127.0.0.1:40123");
+	check_value(&m, "RSYNC_PROXY", "cordon:abc@127.0.0.1:40123");
+	check_value(&m, "CLOUDSDK_PROXY_PORT", "40123");
+	check_value(&m, "CLOUDSDK_PROXY_PASSWORD", "abc");
+	/* The JVM prints this at its start. */
+	check_value(&m, "JAVA_TOOL_OPTIONS",
+		    "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=40123 "
+		    "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=40123 "
+		    "-Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]");
+	check_value(&m, "CODEX_NETWORK_ALLOW_LOCAL_BINDING", NULL);
+	in.may_listen = true;
+	make(&binds, in);
+	check_value(&binds, "CODEX_NETWORK_ALLOW_LOCAL_BINDING", "1");
+	/* In a network of its own it always may, and there is no password. */
+	make(&inside, (struct environment_request){ .base = base, .network_is_managed = true });
+	check_value(&inside, "CODEX_NETWORK_ALLOW_LOCAL_BINDING", "1");
+	check_value(&inside, "CLOUDSDK_PROXY_PASSWORD", NULL);
+}
+
 TEST(without_one_the_callers_proxies_stay)
 {
 	const char *base[] = { "HTTP_PROXY=http://outside:1", "JAVA_TOOL_OPTIONS=-Xmx1g", NULL };
