@@ -2,6 +2,7 @@
 /* What a policy becomes on another system; on macOS the profile that sandbox-exec would get. */
 #include "backend/seatbelt/seatbelt.h"
 #include "plan/net.h"
+#include "proxy/seatbelt.h"
 #include "report/explain.h"
 
 enum { DEFAULT_PROXY_PORT = 3128 };
@@ -23,6 +24,11 @@ int explain_find_lowering(struct arena *a, struct explanation *x, struct err *e)
 		return err_result(e);
 	x->seatbelt = lowered;
 	return 0;
+}
+
+static bool is_managed(const struct explanation *x)
+{
+	return net_mode(x->policy->plan->net) == NET_MANAGED;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -66,7 +72,7 @@ static void json_argv(struct json_writer *w, const struct seatbelt *s)
 	json_end_array(w);
 }
 
-static void json_seatbelt(struct json_writer *w, const struct seatbelt *s)
+static void json_seatbelt(struct json_writer *w, const struct seatbelt *s, bool is_managed)
 {
 	json_begin_object(w);
 	json_text(w, "backend", "seatbelt");
@@ -81,6 +87,8 @@ static void json_seatbelt(struct json_writer *w, const struct seatbelt *s)
 			json_str(w, s->params.items[i]->name.p, s->params.items[i]->value);
 		json_end_object(w);
 		json_argv(w, s);
+		if (is_managed)
+			json_text(w, "proxy_profile", proxy_profile);
 	}
 	json_end_object(w);
 }
@@ -89,7 +97,7 @@ void explain_json_lowering(struct json_writer *w, const struct explanation *x)
 {
 	json_key(w, "lowering");
 	if (x->seatbelt)
-		json_seatbelt(w, x->seatbelt);
+		json_seatbelt(w, x->seatbelt, is_managed(x));
 	else if (x->windows)
 		explain_json_windows(w, x->windows);
 	else
@@ -136,9 +144,7 @@ void explain_print_lowering(struct page *p, const struct explanation *x)
 	}
 	if (s->missing)
 		print_missing(p, x);
-	page_text(p,
-		  "\nthe profile that /usr/bin/sandbox-exec would get (this version does not run "
-		  "it)\n");
+	page_text(p, "\nthe profile that /usr/bin/sandbox-exec would get\n");
 	print_lines(p, s->profile);
 	page_text(p, s->params.count ? "\nits parameters\n" : "");
 	for (size_t i = 0; i < s->params.count; i++) {
@@ -146,4 +152,8 @@ void explain_print_lowering(struct page *p, const struct explanation *x)
 		page_str(p, s->params.items[i]->value);
 		page_text(p, "\n");
 	}
+	if (!is_managed(x))
+		return;
+	page_text(p, "\nthe profile of the proxy; a run picks its port (above) when it starts\n");
+	print_lines(p, str_of(proxy_profile));
 }

@@ -412,6 +412,44 @@ def the_network_is_off_managed_or_full(w: World):
 
 
 @case
+def one_port_is_opened_whatever_the_port_of_the_proxy(w: World):
+    p = network(w, 'enabled = true\nallow_local_binding = true\ndomains = { "*" = "allow" }\n')
+    assert both(p, "network-outbound", PROXY)
+    for port in (43127, 43129, 4312, 431288, 3128, 53, 1, 65535):
+        for host in (b"localhost", b"*"):
+            assert not both(p, "network-outbound", ("remote", host, str(port).encode())), (host, port)
+    # Who listens with allow_local_binding can't be connected to, and listens on the loopback alone.
+    assert both(p, "network-inbound", ("local", b"localhost", b"8000"))
+    assert not both(p, "network-inbound", ("local", b"192.0.2.1", b"8000"))
+
+
+@case
+def the_proxy_keeps_the_network_and_two_files(w: World):
+    files = {"/w/r": "dir"}
+    table = '[permissions.dev.network]\nenabled = true\n'
+    found, _ = lowering(w, mac(files), CONFIG + table)
+    assert "proxy_profile" not in found["lowering"]  # nothing is managed
+    found, _ = lowering(w, mac(files), CONFIG + table + 'domains = { "a.com" = "allow" }\n')
+    p = Profile(found["lowering"]["proxy_profile"], {})
+    assert both(p, "network-outbound", HOST) and both(p, "network-inbound", ("local", b"localhost", b"43128"))
+    for name in (b"/private/etc/hosts", b"/private/etc/resolv.conf", b"/private/var/run/resolv.conf"):
+        assert both(p, "file-read-data", name) and both(p, "file-read-metadata", name)
+    assert both(p, "file-read-metadata", b"/etc") and not both(p, "file-read-data", b"/etc")
+    for name in (b"/", b"/private/etc", b"/private/etc/master.passwd", b"/private/etc/hosts/x", b"/Users/me/.ssh/id",
+                 b"/w/r/x", b"/usr/bin/true", b"/dev/null", b"/private/etc/hosts.equiv"):
+        for operation in ("file-read-data", "file-write-data", "file-write-create", "file-write-unlink", "file-link",
+                          "process-exec"):
+            assert not both(p, operation, name), (operation, name)
+    for name in (b"/private/etc/hosts", b"/private/etc/resolv.conf"):
+        assert not both(p, "file-write-data", name) and not both(p, "process-exec", name)
+    # Unix sockets, the system's resolver among them; services; other processes.
+    assert not both(p, "network-outbound", b"/private/var/run/mDNSResponder")
+    for operation in ("mach-lookup", "process-fork", "process-exec", "signal", "process-info-pidinfo", "sysctl-write",
+                      "iokit-open", "ipc-posix-shm-read-data", "system-socket", "user-preference-read"):
+        assert not both(p, operation, b"com.apple.anything"), operation
+
+
+@case
 def unix_sockets_are_opened_one_by_one_by_their_real_paths(w: World):
     p = network(w, 'enabled = true\nunix_sockets = { "/var/run/a.sock" = "allow" }\n')
     assert both(p, "network-outbound", b"/private/var/run/a.sock")

@@ -16,14 +16,7 @@ static const char tool[] = "/usr/bin/sandbox-exec";
 static guarantee_set gives(const struct plan *plan)
 {
 	(void)plan;
-	/* The proxy is not built here. */
-	return seatbelt_gives() & ~GUARANTEE_BIT(G_NET_MANAGED);
-}
-
-static const char *why_not(enum guarantee g)
-{
-	return g == G_NET_MANAGED ? "the proxy is not built for macOS in this version"
-				  : seatbelt_why(g);
+	return seatbelt_gives();
 }
 
 /* ---- What has to be as it should ------------------------------------------------------------------------ */
@@ -73,19 +66,23 @@ static int check_preview(const struct plan *plan, struct err *e)
 	return err_result(e);
 }
 
-static int check_network(const struct plan *plan, struct err *e)
+/* Without a run there is no port yet; the usual one stands for it. */
+static uint16_t proxy_port(const struct launch *in)
 {
-	if (net_mode(plan->net) != NET_MANAGED)
-		return 0;
-	(void)FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED, "the seatbelt backend can't run this: %s",
-			 why_not(G_NET_MANAGED));
-	err_add_line(e, "use --network off or full");
-	return err_result(e);
+	return in->network ? in->network->proxy_port : LAUNCH_PROXY_PORT;
+}
+
+/* SECURITY: a profile that opens a port nobody listens at would open it to whoever comes next. */
+static int check_network(const struct launch *in, struct err *e)
+{
+	if (net_mode(in->plan->net) == NET_MANAGED && !in->network)
+		return FAIL(e, ERR_INTERNAL, "a managed network without a proxy");
+	return 0;
 }
 
 static int lower(struct arena *a, const struct launch *in, struct seatbelt *out, struct err *e)
 {
-	if (seatbelt_lower(a, in->plan, LAUNCH_PROXY_PORT, out, e) < 0)
+	if (seatbelt_lower(a, in->plan, proxy_port(in), out, e) < 0)
 		return err_result(e);
 	if (out->is_refused)
 		return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
@@ -178,7 +175,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	struct seatbelt s;
 
 	if (check_preview(in->plan, e) < 0 || check_tool(e) < 0 || check_outside(e) < 0 ||
-	    check_network(in->plan, e) < 0 || lower(a, in, &s, e) < 0)
+	    check_network(in, e) < 0 || lower(a, in, &s, e) < 0)
 		return err_result(e);
 	program = find_program(in, &start.os_error);
 	/* SECURITY: nothing is tried then; the supervisor tells why, as for any command. */
@@ -191,6 +188,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 
 const struct backend backend_seatbelt = { .name = "seatbelt",
 					  .gives = gives,
-					  .why_not = why_not,
+					  .why_not = seatbelt_why,
 					  .describe = describe,
-					  .launch = launch };
+					  .launch = launch,
+					  .shares_network = true };
