@@ -17,7 +17,8 @@
  * of what will be changed is on the disk before the change. Whatever was interrupted, cleanup finds in a journal which
  * objects may have which of our entries. It takes out no SID that a run which goes on has in its journal.
  *
- * All this reaches the system through struct acl_system, which a test replaces; acl_files.c is the real one.
+ * All this reaches the system through struct acl_system, which a test replaces; acl_files.c and acl_state.c are
+ * the real one.
  */
 #pragma once
 
@@ -96,6 +97,7 @@ struct acl_system {
 /* The files of this machine; `state` is the directory of Cordon's state, in Cordon's form. */
 int acl_system_open(struct arena *a, struct str state, struct acl_system *out, struct err *e)
 	MUST_CHECK NONNULL;
+void acl_system_close(struct acl_system *system) NONNULL;
 
 /* ---- A run ---------------------------------------------------------------------------------------- */
 
