@@ -187,6 +187,27 @@ static bool has_word(const char *const *words, const char *wanted)
 	return false;
 }
 
+/* NAME=~/x, with the home for the tilde. */
+static int add_variables(const struct agent_start *l, const char **to, struct err *e)
+{
+	const char *const *variables = l->agent->variables;
+
+	for (size_t i = 0; variables[i]; i++) {
+		struct str all = str_of(variables[i]),
+			   name = str_first(all, str_find(all, '=') + 1);
+		struct str set;
+
+		to[i] = variables[i];
+		if (!str_has_prefix(str_from(all, name.len), STR("~/")))
+			continue;
+		if (arena_printf(l->a, &set, e, "%.*s%s%s", STR_ARG(name), l->in.places.home.p,
+				 all.p + name.len + 1) < 0)
+			return err_result(e);
+		to[i] = set.p;
+	}
+	return 0;
+}
+
 /* Its own words and variables come first, so that those of the caller win. */
 static int set_words(struct agent_start *l, struct err *e)
 {
@@ -207,8 +228,9 @@ static int set_words(struct agent_start *l, struct err *e)
 		count = add_words(words, count, l->agent->words);
 	(void)add_words(words, count, given);
 	run->command = words;
-	count = add_words(variables, 0, l->agent->variables);
-	(void)add_words(variables, count, run->set_environment);
+	if (add_variables(l, variables, e) < 0)
+		return err_result(e);
+	(void)add_words(variables, count_words(l->agent->variables), run->set_environment);
 	run->set_environment = variables;
 	return 0;
 }
@@ -229,7 +251,7 @@ static void say_sandbox(const struct agent_start *l)
 	load->on_warning(load->user, text);
 }
 
-/* ---- The directories of its state ------------------------------------------------------------------------- */
+/* ---- What it saves its state in ----------------------------------------------------------------------------- */
 
 static int find_below_home(const struct agent_start *l, const char *path, struct str *out,
 			   struct err *e)
@@ -237,30 +259,25 @@ static int find_below_home(const struct agent_start *l, const char *path, struct
 	return path_join(l->a, l->in.places.home, str_of(path + 2), out, e);
 }
 
-/* For its owner alone, as agents make them. */
-static int make_states(const struct agent_start *l, struct err *e)
+/* Both are for their owner alone, as agents make them. */
+static int make_directory(const struct agent_start *l, const char *path, struct err *e)
 {
-	for (const struct agent_file *f = l->agent->files; f->path; f++) {
-		struct str path, inner;
+	struct str directory, inner;
 
-		if (f->kind != AGENT_STATE && f->kind != AGENT_PLACE)
-			continue;
-		if (find_below_home(l, f->path, &path, e) < 0 ||
-		    path_join(l->a, path, STR("x"), &inner, e) < 0 || os_make_parents(inner, e) < 0)
-			return err_wrap(e, "the state of %s", l->agent->title);
-	}
-	return 0;
+	if (find_below_home(l, path, &directory, e) < 0 ||
+	    path_join(l->a, directory, STR("x"), &inner, e) < 0)
+		return err_result(e);
+	return os_make_parents(inner, e);
 }
 
-static int make_first_file(const struct agent_start *l, struct err *e)
+static int make_file(const struct agent_start *l, const char *path, const char *text, struct err *e)
 {
-	struct str path;
+	struct str place;
+	struct os_file file;
 
-	if (!l->agent->first_file)
-		return 0;
-	if (find_below_home(l, l->agent->first_file, &path, e) < 0)
+	if (find_below_home(l, path, &place, e) < 0 || os_look(place, &file, e) < 0)
 		return err_result(e);
-	if (os_create_file(path, str_of(l->agent->first_text), false, e) == 0)
+	if (file.type != OS_MISSING || os_create_file(place, str_of(text), false, e) == 0)
 		return 0;
 	if (e->code != ERR_SYS || e->os_error != EEXIST)
 		return err_result(e);
@@ -268,39 +285,57 @@ static int make_first_file(const struct agent_start *l, struct err *e)
 	return 0;
 }
 
-/* ---- What people have put beside the state ---------------------------------------------------------------- */
+/* What is writable has to be there: the directory around it is read-only. */
+static int make_state(const struct agent_start *l, const struct agent_file *f, struct err *e)
+{
+	switch (f->kind) {
+	case AGENT_STATE:
+	case AGENT_SAVED:
+		return make_directory(l, f->path, e);
+	case AGENT_SAVED_FILE:
+		return make_file(l, f->path, "", e);
+	case AGENT_CREDENTIAL:
+	case AGENT_READ:
+	case AGENT_OBEYED:
+	case AGENT_EACH:
+		return 0;
+	}
+	return 0;
+}
 
-static const char *const script_ends[] = { ".sh",   ".bash", ".zsh", ".fish", ".py", ".js",
-					   ".mjs",  ".cjs",  ".ts",  ".rb",   ".pl", ".md",
-					   ".toml", ".yaml", ".yml", ".env" };
+static int make_states(const struct agent_start *l, struct err *e)
+{
+	for (const struct agent_file *f = l->agent->files; f->path; f++)
+		if (make_state(l, f, e) < 0)
+			return err_wrap(e, "the state of %s", l->agent->title);
+	if (l->agent->first_file && make_file(l, l->agent->first_file, l->agent->first_text, e) < 0)
+		return err_wrap(e, "the state of %s", l->agent->title);
+	return 0;
+}
+
+/* ---- What it obeys in each project ------------------------------------------------------------------------ */
 
 typedef VEC(const char *) path_texts;
 
 struct scan {
 	const struct agent_start *l;
-	const char *state; /* "~/.codex" */
-	struct str inner;  /* what to look for in each directory there */
+	struct str above; /* "~/.claude/projects" */
+	struct str inner; /* what to look for in each directory there */
 	bool is_rehearsal;
 	path_texts found;
 };
 
+/* Has it an entry of its own? */
 static bool is_known(const struct scan *s, struct str name)
 {
-	size_t length = strlen(s->state);
+	for (const struct agent_file *f = s->l->agent->files; f->path; f++) {
+		struct str path = str_of(f->path);
 
-	for (const struct agent_file *f = s->l->agent->files; f->path; f++)
-		if (strncmp(f->path, s->state, length) == 0 && f->path[length] == '/' &&
-		    str_is(name, f->path + length + 1))
+		if (str_has_prefix(path, s->above) && path.p[s->above.len] == '/' &&
+		    str_eq(str_from(path, s->above.len + 1), name))
 			return true;
+	}
 	return false;
-}
-
-static bool is_script(struct str name, const char *path)
-{
-	for (size_t i = 0; i < COUNT_OF(script_ends); i++)
-		if (str_has_suffix(name, str_of(script_ends[i])))
-			return true;
-	return os_is_executable(path);
 }
 
 static int add_found(struct scan *s, struct str path, struct err *e)
@@ -314,21 +349,6 @@ static int add_found(struct scan *s, struct str path, struct err *e)
 	return 0;
 }
 
-static int look_at_name(void *arg, struct str name, enum os_type type, struct err *e)
-{
-	struct scan *s = arg;
-	struct str directory, path;
-
-	if ((type != OS_FILE && type != OS_LINK) || is_known(s, name))
-		return 0;
-	if (find_below_home(s->l, s->state, &directory, e) < 0 ||
-	    path_join(s->l->a, directory, name, &path, e) < 0)
-		return err_result(e);
-	return is_script(name, path.p) ? add_found(s, path, e) : 0;
-}
-
-/* ---- What it obeys in each project ------------------------------------------------------------------------ */
-
 /* Missing ones are made, or a command would. Where they can't be made, a command can't either. */
 static int look_at_project(void *arg, struct str name, enum os_type type, struct err *e)
 {
@@ -338,7 +358,7 @@ static int look_at_project(void *arg, struct str name, enum os_type type, struct
 
 	if (type != OS_DIR || is_known(s, name))
 		return 0;
-	if (find_below_home(s->l, s->state, &directory, e) < 0 ||
+	if (find_below_home(s->l, s->above.p, &directory, e) < 0 ||
 	    path_join(s->l->a, directory, name, &path, e) < 0 ||
 	    (s->inner.len && path_join(s->l->a, path, s->inner, &path, e) < 0) ||
 	    path_join(s->l->a, path, STR("x"), &inner, e) < 0)
@@ -353,35 +373,22 @@ static int look_at_project(void *arg, struct str name, enum os_type type, struct
 	return file.type == OS_DIR || file.type == OS_LINK ? add_found(s, path, e) : 0;
 }
 
-/* ---- Both are read-only ------------------------------------------------------------------------------------- */
-
-static int look_in(struct scan *s, const char *state,
-		   int (*each)(void *arg, struct str name, enum os_type type, struct err *e),
-		   struct err *e)
+/* Of "~/x/ * /y" looks for y in each directory of x; without a y it is that directory itself. */
+static int look_in_each(struct scan *s, const char *pattern, struct err *e)
 {
-	struct str path;
+	struct str all = str_of(pattern), path;
+	size_t star = str_find(all, '*');
 
-	s->state = state;
-	if (find_below_home(s->l, state, &path, e) < 0)
+	if (arena_copy(s->l->a, str_first(all, star - 1), &s->above, e) < 0 ||
+	    find_below_home(s->l, s->above.p, &path, e) < 0)
 		return err_result(e);
-	if (os_list(path, each, s, e) == 0)
+	s->inner = str_from(str_from(all, star + 1), 1);
+	if (os_list(path, look_at_project, s, e) == 0)
 		return 0;
 	if (e->code != ERR_SYS || e->os_error != ENOENT)
 		return err_result(e);
 	err_clear(e);
 	return 0;
-}
-
-/* Of "~/x/ * /y" looks for y in each directory of x; without a y it is that directory itself. */
-static int look_in_each(struct scan *s, const char *pattern, struct err *e)
-{
-	struct str all = str_of(pattern), above;
-	size_t star = str_find(all, '*');
-
-	if (arena_copy(s->l->a, str_first(all, star - 1), &above, e) < 0)
-		return err_result(e);
-	s->inner = str_from(str_from(all, star + 1), 1);
-	return look_in(s, above.p, look_at_project, e);
 }
 
 static int add_reads(struct agent_start *l, const struct scan *s, struct err *e)
@@ -404,20 +411,16 @@ static int add_reads(struct agent_start *l, const struct scan *s, struct err *e)
 }
 
 /*
- * SECURITY: settings name scripts (a status line, a hook, whom to notify) and further settings, and people
- * keep them beside the state. They have any name, so what looks like one is read-only. What an agent keeps for
- * each project lies in directories that have any name, and an entry with a '*' can only deny (P6).
+ * SECURITY: what an agent obeys in a directory that it saves in. These lie in directories that have any name, and an
+ * entry with a '*' can only deny (P6).
  */
-static int keep_found(struct agent_start *l, bool is_rehearsal, struct err *e)
+static int keep_obeyed(struct agent_start *l, bool is_rehearsal, struct err *e)
 {
 	struct scan s = { .l = l, .is_rehearsal = is_rehearsal };
 
-	for (const struct agent_file *f = l->agent->files; f->path; f++) {
-		if (f->kind == AGENT_STATE && look_in(&s, f->path, look_at_name, e) < 0)
-			return err_result(e);
+	for (const struct agent_file *f = l->agent->files; f->path; f++)
 		if (f->kind == AGENT_EACH && look_in_each(&s, f->path, e) < 0)
 			return err_result(e);
-	}
 	return add_reads(l, &s, e);
 }
 
@@ -445,9 +448,8 @@ int asked_agent(struct arena *a, struct asked *asked, bool is_rehearsal, struct 
 		return err_result(e);
 	if (!l.in.places.home.len)
 		return FAIL_CAUSE(e, CAUSE_HOME_UNKNOWN, "the home directory is not known");
-	if (check_moves(&l, e) < 0 ||
-	    (!is_rehearsal && (make_states(&l, e) < 0 || make_first_file(&l, e) < 0)) ||
-	    keep_found(&l, is_rehearsal, e) < 0)
+	if (check_moves(&l, e) < 0 || (!is_rehearsal && make_states(&l, e) < 0) ||
+	    keep_obeyed(&l, is_rehearsal, e) < 0)
 		return err_result(e);
 	say_sandbox(&l);
 	return set_words(&l, e);

@@ -176,7 +176,7 @@ static bool is_built_in(const struct fs_entry *entry)
 }
 
 /*
- * The temporary directories of a built-in profile are an offer, and so is what an agent has beside its state
+ * The temporary directories of a built-in profile are an offer, and so is what an agent need not have
  * (policy/agent.h): nobody asked for them, so nobody is told that one is missing.
  */
 static bool is_worth_a_note(const struct candidate *c)
@@ -185,7 +185,7 @@ static bool is_worth_a_note(const struct candidate *c)
 	const bool is_tmp = entry->anchor == FS_TMPDIR || entry->anchor == FS_SLASH_TMP;
 	const struct agent_file *file = agent_file_find(entry->key);
 
-	if (is_tmp || (file && file->kind != AGENT_STATE))
+	if (is_tmp || (file && file->kind != AGENT_SAVED && file->kind != AGENT_SAVED_FILE))
 		return !is_built_in(entry);
 	return !c->place.is_optional;
 }

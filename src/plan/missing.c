@@ -12,7 +12,6 @@
 #include "base/path.h"
 #include "plan/builder.h"
 #include "plan/index.h"
-#include "policy/agent.h"
 #include "policy/metadata.h"
 
 /* A first missing component that was dealt with. */
@@ -59,20 +58,6 @@ static bool is_file_of_git(const struct rule *rule, struct str path, struct str 
 	*content = str_is(rule->key, "commondir") ? STR(".") : STR_EMPTY;
 	return str_is(rule->key, "commondir") || str_is(rule->key, "config") ||
 	       str_is(rule->key, "config.worktree") || str_is(rule->key, "objects/info/alternates");
-}
-
-/* Agents read these files at their start: a directory there would be an error. */
-static bool is_file_of_agent(const struct rule *rule, struct str path, struct str *content)
-{
-	const struct agent_file *file;
-
-	if (rule->kind != RULE_ENTRY || !str_eq(rule->path, path))
-		return false;
-	file = agent_file_find(rule->key);
-	if (!file || (file->kind != AGENT_OBEYED_JSON && file->kind != AGENT_OBEYED_TEXT))
-		return false;
-	*content = file->kind == AGENT_OBEYED_JSON ? STR("{}") : STR_EMPTY;
-	return true;
 }
 
 /*
@@ -170,8 +155,7 @@ static int place(struct placing *p, uint32_t number, struct str path, struct err
 {
 	struct plan *plan = p->b->plan;
 	struct str content = STR_EMPTY;
-	bool is_file = is_file_of_git(&plan->rules.items[number], path, &content) ||
-		       is_file_of_agent(&plan->rules.items[number], path, &content);
+	bool is_file = is_file_of_git(&plan->rules.items[number], path, &content);
 	bool is_socket = is_passed_over(&plan->rules.items[number], path);
 	const struct placed *placed = (void *)name_tree_find(p->seen, path);
 	struct placeholder *holder;

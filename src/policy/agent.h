@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The coding agents that may run inside as a whole (`cordon agent`): what each needs, and what it obeys, as data. The
- * built-in profiles :agent-NAME are made from this table.
+ * The coding agents that may run inside as a whole (`cordon agent`): what each needs, as data. The built-in profiles
+ * :agent-NAME are made from this table.
  *
- * What an agent obeys in its next session must not be for a command to write: settings, hooks, MCP servers,
- * plugins, skills, and programs that it has downloaded. Most of it lies beside the state that it saves.
+ * SECURITY: what an agent obeys in its next session must not be for a command to write: settings, hooks, MCP servers,
+ * plugins, skills, and programs that it has downloaded. Most of it lies beside the state that it saves, under names that
+ * change with each version. So the state is read-only, and only what is in this table is not: what the agent can't
+ * work without, and what it does not obey.
  */
 #pragma once
 
@@ -15,15 +17,13 @@
 #include "base/str.h"
 
 enum agent_file_kind {
-	AGENT_STATE,	  /* a directory that it saves its state in */
-	AGENT_CREDENTIAL, /* its own, which it also renews */
+	AGENT_STATE, /* a directory of its state: read-only as a whole, made where it is missing */
+	AGENT_SAVED, /* a directory in it that it saves in, made where it is missing */
+	AGENT_SAVED_FILE, /* a file that it saves in, made empty where it is missing */
+	AGENT_CREDENTIAL, /* its own, which it also renews; never made */
 	AGENT_READ,	  /* its own, only read: a secret of others otherwise */
-	AGENT_PLACE, /* a directory of its state, for which there is no entry: only what is in it has one */
-	AGENT_EACH, /* '*' in it: the directories that it obeys there. No entry: `cordon agent` finds them */
-	/* What it obeys: read-only. While it is missing, this stands there (P11): */
-	AGENT_OBEYED_DIR,  /* an empty directory */
-	AGENT_OBEYED_JSON, /* a file with an empty object */
-	AGENT_OBEYED_TEXT, /* an empty file */
+	AGENT_OBEYED, /* a directory in a saved one, which it obeys: read-only, and can't be made */
+	AGENT_EACH,   /* the same with a '*' in it. No entry: `cordon agent` finds them */
 };
 
 struct agent_file {
@@ -50,7 +50,10 @@ struct agent_profile {
 	const struct agent_host *hosts;
 	const char *const
 		*keys; /* variables with its keys, which P21 would withhold; NULL behind the last */
-	/* NAME=VALUE of its own, NULL behind the last: no updates, no sandbox, caches for this run alone. */
+	/*
+	 * NAME=VALUE of its own, NULL behind the last: no updates, no sandbox, caches for this run alone. A VALUE may
+	 * start with "~/".
+	 */
 	const char *const *variables;
 	const char *const
 		*words;	    /* its own options, before those of the caller; NULL behind the last */
@@ -71,6 +74,9 @@ const struct agent_profile *agent_profile_of(struct str profile);
 
 /* What the key of an entry names ("~/.codex/config.toml") of any agent; NULL. */
 const struct agent_file *agent_file_find(struct str key);
+
+/* Whether commands may change it, too. */
+bool agent_file_is_saved(const struct agent_file *file);
 
 /* The profiles, as TOML in normal form; of those of the agents their names, description and parent alone. */
 void agent_profiles_write(struct buf *out);

@@ -102,7 +102,7 @@ static void print_metadata(struct page *p)
 /* Why a profile of an agent says what it says. */
 static void print_agent(struct page *p, const struct agent_profile *agent)
 {
-	page_style(p, STYLE_FAINT, "# what it obeys, and what it saves:");
+	page_style(p, STYLE_FAINT, "# what it saves, and what is read-only nevertheless:");
 	for (const struct agent_file *f = agent->files; f->path; f++)
 		page_style(p, STYLE_FAINT, "\n#   %-38s  %s", f->path, f->reason);
 	page_style(p, STYLE_FAINT, "\n# hosts:");

@@ -3,12 +3,13 @@
 """check_inside.py [CASE...]: real coding agents inside Cordon as a whole, by `cordon agent` (docs/agents.md).
 
 A scripted model on loopback has each agent run commands. Inside, its own state is saved and its work lands in the
-project, but what it obeys the next time can't be written; the same commands by the agent without Cordon write all of
-it, or the case shows nothing. An agent that can't be had is a visible skip. The program under test is $CORDON.
+project, but what it obeys the next time can't be written, nor any other name that the profile does not list; the same
+commands without Cordon write all of it, or the case shows nothing. An agent that can't be had is a visible skip. The program under test is $CORDON.
 """
 
 import json
 import os
+import random
 import subprocess
 import sys
 import traceback
@@ -16,6 +17,7 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(TOP / "tests" / "support"), str(TOP / "tests" / "agents"), str(TOP / "tests" / "work")]
+import agent_state  # noqa: E402  pylint: disable=wrong-import-position
 import check_agents  # noqa: E402  pylint: disable=wrong-import-position
 import own_network  # noqa: E402  pylint: disable=wrong-import-position
 import scripted_model  # noqa: E402  pylint: disable=wrong-import-position
@@ -29,7 +31,7 @@ MODEL = "anthropic/claude-sonnet-4-5"
 
 
 class Agent:
-    """How one is started headless, where it finds the model, and what to look for afterwards."""
+    """How one is started headless, where it finds the model, and what to look for afterwards; `state`: inside."""
 
     def __init__(self, words, env, files, planted, state):
         self.words, self.env, self.files, self.planted, self.state = words, env, files, planted, state
@@ -64,15 +66,15 @@ def agents(base):
             {".gemini/settings.json": '{"security": {"auth": {"selectedType": "gemini-api-key"}}, '
              '"general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}}'},
             [".gemini/settings.json", ".gemini/trustedFolders.json", ".gemini/extensions/x/y", ".gemini/policies/x.toml",
-             ".gemini/GEMINI.md", ".gemini/commands/x.toml", ".gemini/tmp/bin/rg"],
-            ".gemini/tmp/**/*.json*"),
+             ".gemini/GEMINI.md", ".gemini/commands/x.toml", ".gemini/tmp/bin/rg", ".gemini/history/x/config"],
+            ".cache/.gemini/tmp/**/*.json*"),
         "opencode": Agent(["run", "go"], {"OPENCODE_DISABLE_MODELS_FETCH": "1"},
             {".config/opencode/opencode.json": json.dumps({
                 "provider": {"anthropic": {"options": {"baseURL": f"{base}/v1", "apiKey": "none"}}}, "permission": "allow",
                 "model": MODEL, "autoupdate": False})},
             [".config/opencode/opencode.json", ".config/opencode/plugin/x.js", ".config/opencode/AGENTS.md",
              ".local/share/opencode/auth.json", ".local/share/opencode/bin/x", ".cache/opencode/node_modules/x"],
-            ".local/share/opencode/*.db"),
+            ".local/share/opencode/cordon/*.db"),
         "pi": Agent(["-p", "go", "--provider", "fake", "--model", "m"], {"PI_OFFLINE": "1"},
             {".pi/agent/models.json": json.dumps({"providers": {"fake": {
                 "baseUrl": f"{base}/v1", "api": "openai-completions", "apiKey": "none", "models": [{"id": "m"}]}}})},
@@ -84,7 +86,7 @@ def agents(base):
             {".qwen/settings.json": '{"general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}}'},
             [".qwen/settings.json", ".qwen/extensions/x/y", ".qwen/commands/x.md", ".qwen/QWEN.md", ".qwen/agents/x.md",
              ".qwen/skills/x/SKILL.md"],
-            ".qwen/projects/**/*.jsonl"),
+            ".qwen/cordon/projects/**/*.jsonl"),
     }
 
 
@@ -153,13 +155,24 @@ def check(w, name):
     assert not got, (got, told[2])
     saved = [path for path in w.home.glob(agent.state) if path.is_file()]
     assert saved, (agent.state, subprocess.run(["find", w.home], capture_output=True, check=False, text=True).stdout[-3000:])
-    # A second session starts where the first one has left its state.
-    _, told, out = w.play(name, ["echo again"], ["--quiet"])
+    # A second session starts where the first one has left its state, and tries names of all kinds.
+    tried = agent_state.names_to_try(random.Random(f"{name} {os.environ.get('SEED', 7)}"), name)
+    attempts = agent_state.command(lambda place, text: w.base.write(w.base.top / place, text), w.home, tried)
+    before = agent_state.tree(w.home, name)
+    _, told, out = w.play(name, ["echo again", attempts], ["--quiet"])
     assert "again" in told[0], (told, out)
+    strange = agent_state.changed_otherwise(name, before, agent_state.tree(w.home, name))
+    # What play() has put there again names another port.
+    strange = [path for path in strange if path not in agent.files or is_planted(w, path)]
+    assert not strange, (strange, told)
     # The control: without Cordon all of it works.
     w.play(name, commands, [])
     missing = [path for path in planted if not is_planted(w, path)]
     assert w.outside.exists() and not missing, f"the planting does not work without Cordon: {missing}"
+    before = agent_state.tree(w.home, name)
+    _, out = w.base.call("sh", "-c", attempts)
+    hit = agent_state.changed_otherwise(name, before, agent_state.tree(w.home, name))
+    assert len(hit) > len(tried), f"the attempts do not work without Cordon: {len(hit)} of {len(tried)}: {out[-1000:]}"
 
 
 def main():

@@ -5,22 +5,24 @@ started by tests/agents/check_inside.py."""
 
 import json
 import os
+import random
+import shutil
 import subprocess
 import time
 
 from cli import PROGRAM, SECONDS, Result, Skip, World, case, run_cases
-import schema  # tests/support, which cli makes known
+import agent_state  # tests/support, which cli makes known
+import schema
+from agent_state import SAVED, SAVED_FILES, STATES
 
 NAMES = ("claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen")
-STATES = {"claude": [".claude"], "codex": [".codex"], "copilot": [".copilot"], "gemini": [".gemini"], "pi": [".pi/agent"],
-          "opencode": [".config/opencode", ".local/share/opencode", ".local/state/opencode"], "qwen": [".qwen"]}
 # What each obeys, as a command could plant it.
 OBEYED = {"claude": [".claude/settings.json", ".claude/hooks/x", ".claude/plugins/x", ".claude/.config.json",
                      ".claude/shell-snapshots/x.sh"],
           "codex": [".codex/config.toml", ".codex/hooks.json", ".codex/skills/x", ".codex/rules/x", ".codex/.env",
                     ".codex/shell_snapshots/x.sh"],
           "copilot": [".copilot/mcp-config.json", ".copilot/config.json", ".copilot/pkg/x", ".copilot/hooks/x"],
-          "gemini": [".gemini/settings.json", ".gemini/extensions/x", ".gemini/tmp/bin/rg", ".gemini/.env"],
+          "gemini": [".gemini/settings.json", ".gemini/extensions/x", ".cache/.gemini/tmp/bin/rg", ".gemini/.env"],
           "opencode": [".config/opencode/opencode.json", ".config/opencode/plugin/x", ".local/share/opencode/auth.json",
                        ".local/share/opencode/snapshot/x"],
           "pi": [".pi/agent/auth.json", ".pi/agent/models.json", ".pi/agent/extensions/x", ".pi/agent/bin/fd"],
@@ -119,23 +121,23 @@ def keys_of_its_own_are_passed_and_others_are_not(w: World):
 def its_state_is_made_and_saved_and_what_it_obeys_is_not(w: World):
     d = Desk(w)
     for name in NAMES:
-        made = [w.home / state for state in STATES[name]]
+        made = [w.home / state for state in SAVED[name]]
         assert not any(path.exists() for path in made), made
         planted = [w.home / path for path in OBEYED[name]]
-        do = "".join(f"echo saved >'{path}/saved'; " for path in made)
+        files = [w.home / path for path in SAVED_FILES.get(name, [])]
+        if name in OWN:
+            files.append(w.write(f"home/{OWN[name]}", "old\n"))
+        do = "".join(f"echo saved >'{path}/saved'; " for path in made) + "".join(f"echo saved >'{path}'; " for path in files)
         do += "".join(f"mkdir -p '{path.parent}'; echo planted >>'{path}'; " for path in planted)
         do += f"echo outside >'{w.home}/outside'; echo inside >'{w.repo}/inside'; "
-        if name in OWN:
-            do += f"echo renewed >'{w.home}/{OWN[name]}.new' && mv '{w.home}/{OWN[name]}.new' '{w.home}/{OWN[name]}'; "
         said = d.agent(name, do=do, status=None)
         assert all((path / "saved").read_text() == "saved\n" for path in made), (name, said)
+        assert all(path.read_text() == "saved\n" for path in files), (name, said)
         assert all(path.stat().st_mode & 0o77 == 0 for path in made), [oct(path.stat().st_mode) for path in made]
         got = [path for path in planted if path.exists() and "planted" in path.read_text()]
         assert not got and not (w.home / "outside").exists(), (name, got, said)
         assert (w.repo / "inside").exists(), said
         (w.repo / "inside").unlink()
-        if name in OWN:
-            assert (w.home / OWN[name]).read_text() == "renewed\n", said
         # The same without Cordon works.
         left_over(w, planted)
         subprocess.run(["sh", "-c", do], check=True, env=w.env)
@@ -171,7 +173,7 @@ def what_a_live_session_starts_its_commands_with_is_kept(w: World):
     live = {"claude": [".claude/shell-snapshots/snapshot-bash-1.sh", ".claude/session-env/one/sessionstart-hook-0.sh"],
             "codex": [".codex/shell_snapshots/one.sh"]}
     for name, paths in live.items():
-        beside = f".{name}/sessions/one.jsonl"
+        beside = f"{SAVED[name][0]}/one.jsonl"
         for path in (*paths, beside):
             w.write(f"home/{path}", "true\n")
         do = "".join(f"echo 'echo planted' >>~/{path}; " for path in (*paths, beside))
@@ -184,7 +186,28 @@ def what_a_live_session_starts_its_commands_with_is_kept(w: World):
     d.agent("claude", do="mkdir ~/.claude/session-env/mine")  # each session makes one
 
 
-MEMORIES = {"claude": ".claude/projects", "gemini": ".gemini/tmp", "qwen": ".qwen/projects"}
+@case
+def only_what_is_listed_is_ever_changed(w: World):
+    d = Desk(w)
+    for name in NAMES:
+        draw = random.Random(f"{name} {os.environ.get('SEED', 7)}")
+        d.agent(name, do="true")  # makes what is missing
+        tried = agent_state.names_to_try(draw, name)
+        agent_state.put_some(draw, w.home, tried)
+        do = agent_state.command(w.write, w.home, tried)
+        before = agent_state.tree(w.home, name)
+        said = d.agent(name, do=do)
+        strange = agent_state.changed_otherwise(name, before, agent_state.tree(w.home, name))
+        assert not strange, (name, strange, said)
+        assert int(said.out) > 0, (name, said)  # what is listed can be
+        # The control: without Cordon nearly all of it works.
+        done = subprocess.run(["sh", "-c", do], check=True, env=w.env, capture_output=True)
+        hit = agent_state.changed_otherwise(name, before, agent_state.tree(w.home, name))
+        assert int(done.stdout) > 4 * int(said.out) and len(hit) > len(tried), (name, len(hit), len(tried), said.out, done.stdout)
+        shutil.rmtree(w.home / STATES[name][0])
+
+
+MEMORIES = {"claude": ".claude/projects", "gemini": ".cache/.gemini/tmp", "qwen": ".qwen/cordon/projects"}
 
 
 @case
@@ -224,18 +247,23 @@ def why_and_explain_answer_for_the_profiles(w: World):
         profile = ["-P", f":agent-{name}"]
         for state in STATES[name]:
             (w.home / state).mkdir(parents=True, exist_ok=True)
+            assert w.access(w.home / state, *profile) == w.access(w.home / state / "x", *profile) == "read", (name, state)
+        for state in SAVED[name]:
+            (w.home / state).mkdir(parents=True, exist_ok=True)
             assert w.access(w.home / state / "x", *profile) == "write", (name, state)
-        (w.home / ".gemini/tmp").mkdir(parents=True, exist_ok=True)
+        (w.home / ".cache/.gemini/tmp").mkdir(parents=True, exist_ok=True)
         for path in OBEYED[name]:
             assert w.access(w.home / path, *profile) == "read", (name, path)
         for other, path in OWN.items():
+            if not (w.home / path).exists():
+                w.write(f"home/{path}", "")
             assert w.access(w.home / path, *profile) == ("write" if other == name else "deny"), (name, path)
         assert w.access(w.repo / "x", *profile) == "write" and w.access(w.repo / ".git/hooks/x", *profile) == "read"
         assert w.access(w.repo / ".git/objects/x", *profile) == "write" and w.access(w.home / ".ssh", *profile) == "deny"
         assert w.decision("registry.example", *profile) == "deny"
         assert f":agent-{name}" in w.ok("explain", *profile).out
         shown = w.ok("profiles", f":agent-{name}").out
-        assert "# what it obeys" in shown and "# hosts" in shown, shown
+        assert "# what it saves" in shown and "# hosts" in shown, shown
     assert w.decision("api.anthropic.com", "-P", ":agent-claude") == "allow"
     assert w.decision("api.openai.com", "-P", ":agent-claude") == "deny"
     assert w.decision("api.openai.com", "-P", ":agent-codex") == "allow"

@@ -48,25 +48,6 @@ TEST(a_missing_read_below_something_writable_holds_too)
 	CHECK(!find_placeholder(&w, "/etc/docs"));
 }
 
-TEST(where_an_agent_reads_a_file_a_file_stands)
-{
-	scoped_world w;
-
-	world_init(&w, "d /repo\nd /home/me/.codex\nd /home/me/.config/opencode\n", "/repo");
-	REQUIRE(plan(&w, WORKSPACE("") "'~/.codex' = 'write'\n'~/.codex/config.toml' = 'read'\n"
-				       "'~/.codex/hooks.json' = 'read'\n'~/.codex/rules' = 'read'\n"
-				       "'~/.config/opencode' = 'write'\n"
-				       "'~/.config/opencode/opencode.json' = 'read'\n"));
-	REQUIRE(find_placeholder(&w, "/home/me/.codex/config.toml"));
-	CHECK_INT(find_placeholder(&w, "/home/me/.codex/config.toml")->kind, PLACEHOLDER_FILE);
-	CHECK(str_is(find_placeholder(&w, "/home/me/.codex/config.toml")->content, ""));
-	CHECK(str_is(find_placeholder(&w, "/home/me/.codex/hooks.json")->content, "{}"));
-	CHECK_INT(find_placeholder(&w, "/home/me/.codex/rules")->kind, PLACEHOLDER_DIR);
-	/* P9 has a socket there. */
-	CHECK_INT(find_placeholder(&w, "/home/me/.config/opencode/opencode.json")->kind,
-		  PLACEHOLDER_FILE);
-}
-
 TEST(where_nothing_can_be_made_nothing_has_to_stand)
 {
 	scoped_world w;

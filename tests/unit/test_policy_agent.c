@@ -12,10 +12,12 @@ static bool is_below(const char *path, const char *directory)
 	       strcmp(path, directory) != 0;
 }
 
-static const struct agent_file *find_state(const struct agent_profile *p, const char *path)
+/* The one of that kind that the path lies in. */
+static const struct agent_file *find_around(const struct agent_profile *p, const char *path,
+					    enum agent_file_kind kind)
 {
 	for (const struct agent_file *f = p->files; f->path; f++)
-		if (f->kind == AGENT_STATE && is_below(path, f->path))
+		if (f->kind == kind && is_below(path, f->path))
 			return f;
 	return NULL;
 }
@@ -28,24 +30,41 @@ static bool has_path(const struct agent_profile *p, struct str path)
 	return false;
 }
 
-TEST(what_an_agent_obeys_lies_in_its_state)
+TEST(the_table_keeps_its_own_rules)
 {
 	for (size_t i = 0; i < agent_profile_count; i++) {
 		const struct agent_profile *p = &agent_profiles[i];
-		size_t obeyed = 0;
 
 		for (const struct agent_file *f = p->files; f->path; f++) {
 			CHECK(str_has_prefix(str_of(f->path), STR("~/.")) && f->reason[0]);
 			CHECK((strstr(f->path, "/*") != NULL) == (f->kind == AGENT_EACH));
-			obeyed += f->kind >= AGENT_OBEYED_DIR;
-			if (f->kind != AGENT_STATE && f->kind != AGENT_READ)
-				CHECK(find_state(p, f->path) != NULL);
 			for (const struct agent_file *g = f + 1; g->path; g++)
 				CHECK(strcmp(f->path, g->path) != 0);
 		}
-		CHECK(obeyed > 5);
 		for (const struct agent_host *h = p->hosts; h->pattern; h++)
 			CHECK(h->reason[0]);
+	}
+}
+
+/* A list of what is closed lacks the next name that an agent comes to obey. */
+TEST(a_state_is_read_only_as_a_whole)
+{
+	for (size_t i = 0; i < agent_profile_count; i++) {
+		const struct agent_profile *p = &agent_profiles[i];
+		size_t states = 0;
+
+		for (const struct agent_file *f = p->files; f->path; f++) {
+			states += f->kind == AGENT_STATE;
+			if (f->kind == AGENT_STATE || f->kind == AGENT_READ)
+				CHECK(!agent_file_is_saved(f) &&
+				      !find_around(p, f->path, AGENT_SAVED));
+			if (agent_file_is_saved(f) && find_around(p, f->path, AGENT_STATE))
+				CHECK(!find_around(p, f->path, AGENT_SAVED));
+			/* What else is read-only narrows something that is not. */
+			if (f->kind == AGENT_OBEYED || f->kind == AGENT_EACH)
+				CHECK(find_around(p, f->path, AGENT_SAVED) != NULL);
+		}
+		CHECK(states > 0);
 	}
 }
 
@@ -57,7 +76,7 @@ TEST(every_secret_in_the_state_is_decided)
 	for (size_t i = 0; i < agent_profile_count; i++)
 		for (size_t k = 0; places_secret_paths[k]; k++) {
 			(void)snprintf(path, sizeof(path), "~/%s", places_secret_paths[k]);
-			if (find_state(&agent_profiles[i], path))
+			if (find_around(&agent_profiles[i], path, AGENT_STATE))
 				CHECK(has_path(&agent_profiles[i], str_of(path)));
 		}
 }
@@ -66,14 +85,9 @@ TEST(every_secret_in_the_state_is_decided)
 TEST(what_holds_something_obeyed_is_made_before)
 {
 	for (size_t i = 0; i < agent_profile_count; i++)
-		for (const struct agent_file *f = agent_profiles[i].files; f->path; f++) {
-			const struct agent_file *state = find_state(&agent_profiles[i], f->path);
-			struct str above = path_parent(str_of(f->path));
-
-			if (f->kind >= AGENT_OBEYED_DIR && state)
-				CHECK(str_is(above, state->path) ||
-				      has_path(&agent_profiles[i], above));
-		}
+		for (const struct agent_file *f = agent_profiles[i].files; f->path; f++)
+			if (f->kind == AGENT_OBEYED)
+				CHECK(has_path(&agent_profiles[i], path_parent(str_of(f->path))));
 }
 
 TEST(agents_and_their_files_are_found_by_name)
@@ -82,7 +96,7 @@ TEST(agents_and_their_files_are_found_by_name)
 	CHECK(agent_profile_find(STR("codex")) != NULL);
 	CHECK(!agent_profile_find(STR("cod")) && !agent_profile_of(STR("codex")) &&
 	      !agent_profile_of(STR(":agent")) && !agent_profile_of(STR(":agent-")));
-	CHECK(agent_file_find(STR("~/.codex/config.toml"))->kind == AGENT_OBEYED_TEXT);
+	CHECK(agent_file_find(STR("~/.codex/sessions"))->kind == AGENT_SAVED);
 	CHECK(!agent_file_find(STR("~/.codex/config")) && !agent_file_find(STR("~/.npmrc")) &&
-	      !agent_file_find(STR("/home/me/.codex/config.toml")));
+	      !agent_file_find(STR("/home/me/.codex/sessions")));
 }
