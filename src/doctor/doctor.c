@@ -2,8 +2,7 @@
 /* What this host gives; see doctor.h. */
 #include "doctor/doctor.h"
 
-#include "backend/bwrap/bwrap.h"
-#include "doctor/probe.h"
+#include "doctor/native.h"
 
 struct visit {
 	struct arena *a;
@@ -29,18 +28,14 @@ static void tell(const struct visit *v, const char *text)
  */
 static int find_program(const struct visit *v, const char **out, struct err *e)
 {
-	struct str program;
-	bool is_this;
-
 	*out = v->options->program;
 	if (*out && (*out)[0] != '/')
 		return FAIL(e, ERR_SYS, "the program for the probe has no absolute path");
 	if (*out)
 		return 0;
-	if (bwrap_find_cordon(v->a, &program, &is_this, e) < 0)
-		return err_wrap(e, "nothing can be tried without the probe");
-	*out = program.p;
-	return 0;
+	return native_find_probe(v->a, out, e) < 0
+		       ? err_wrap(e, "nothing can be tried without the probe")
+		       : 0;
 }
 
 /* Without a room nothing can be tried, and that is a finding. */
@@ -68,7 +63,7 @@ static struct reason find_obstacle(const struct visit *v, const struct backend *
 {
 	if (!v->room.directory)
 		return v->d->room_reason;
-	if (backend == &backend_bwrap && !v->usual)
+	if (native_needs_policy(backend) && !v->usual)
 		return (struct reason){ v->why_none.cause,
 					STR("there is no policy, which is needed to tell which "
 					    "bwrap can be trusted") };
@@ -143,6 +138,8 @@ static int visit(struct visit *v, struct err *e)
 	if (doctor_look(v->a, &d->host, e) < 0 || open_room(v, e) < 0)
 		return err_result(e);
 	v->room.usual = v->usual;
+	d->host.has_preview = v->usual &&
+			      settings_have_feature(&v->usual->policy->settings, "macos_preview");
 	status = examine_all(v, e);
 	room_close(&v->room);
 	if (status < 0)

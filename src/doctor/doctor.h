@@ -3,13 +3,14 @@
  * The doctor: what this host gives, found out by trying it.
  *
  *	doctor.c	in which order, and what came of it
- *	host.c		what the kernel says about itself
  *	room.c		a directory and sockets for the probe
  *	run.c		runs: the probe in a sandbox of each backend, and without one
  *	probe.c		the probe
  *	clean.c		what dead runs have left behind
  *	advice.c	what would fix what
  *	report.c	all of it in words
+ *
+ * What each system has of its own is in linux/ and macos/ (native.h).
  */
 #pragma once
 
@@ -18,17 +19,21 @@
 #include "report/report.h"
 #include "session/session.h"
 
-/* ---- host.c -------------------------------------------------------------------- */
+/* ---- linux/host.c, macos/host.c ------------------------------------------------- */
 
 enum { FACT_UNKNOWN = -1 };
 
 struct host_facts {
 	struct str release, machine;
-	int wsl; /* 0, 1, 2 */
 	bool is_root;
 	bool is_nested;			       /* inside a sandbox of Cordon's */
 	const struct os_outer_sandbox *around; /* inside one of another program's; NULL */
+	int64_t open_files;		       /* how many this process may have */
+	struct str bare_repository; /* git's safe.bareRepository; "" when it is not set */
+	bool has_git;
 
+	/* Linux */
+	int wsl;			/* 0, 1, 2 */
 	int64_t max_user_namespaces;	/* of this user namespace; FACT_UNKNOWN */
 	const struct host_limit *limit; /* backend/host.h: no namespaces of some kind; NULL */
 	int64_t userns_clone;		/* a switch of some distributions: 0, 1, FACT_UNKNOWN */
@@ -37,9 +42,7 @@ struct host_facts {
 	bool is_proc_covered;		/* mounts below /proc, as containers make them */
 	bool is_chroot;			/* as far as can be told */
 	bool has_proc;			/* without it nothing works */
-	int64_t open_files;		/* how many this process may have */
-
-	int64_t landlock_abi; /* 0: none, because of: */
+	int64_t landlock_abi;		/* 0: none, because of: */
 	int landlock_error;
 	struct str lsm; /* the list that the kernel was started with; "" when not known */
 
@@ -50,8 +53,10 @@ struct host_facts {
 	bool is_cgroup_ours; /* limits could be set */
 	struct str cgroup, cgroup_controllers;
 
-	struct str bare_repository; /* git's safe.bareRepository; "" when it is not set */
-	bool has_git;
+	/* macOS */
+	struct str sandbox_exec;      /* what is wrong with it; "": nothing */
+	int64_t integrity_protection; /* 1: SIP is on as a whole; 0, FACT_UNKNOWN */
+	bool has_preview;	      /* features.macos_preview of the usual policy */
 };
 
 /* Asks the kernel; nothing is tried, no file is changed. ERR_NOMEM, ERR_LIMIT. */
@@ -74,7 +79,7 @@ struct doctor_room {
 	int lock;		  /* on it, as long as it is used */
 	int tcp, open_tcp, local; /* listeners */
 	int port, open_port;	  /* a rule of the managed network allows the second */
-	char socket[64];	  /* its abstract name */
+	char socket[64];	  /* its name (native.h) */
 	int memory;
 	char born[32];
 };
@@ -92,8 +97,8 @@ int room_open(struct arena *a, const char *program, struct doctor_room *out, str
 void room_close(struct doctor_room *room) NONNULL;
 
 /*
- * The directory, O_PATH, of a name below the one that is open as `top`; its last part is
- * `*last`. No link is followed. -1 with errno.
+ * The directory of a name below the one that is open as `top`; its last part is `*last`. No link is followed.
+ * -1 with errno.
  */
 int room_open_above(int top, const char *name, const char **last) MUST_CHECK NONNULL;
 
@@ -203,6 +208,7 @@ struct diagnosis {
 int doctor_clean(struct arena *a, const struct cordon_load_options *load, struct diagnosis *d,
 		 struct err *e) MUST_CHECK NONNULL;
 
+/* linux/advice.c, macos/advice.c */
 int doctor_advise(struct arena *a, struct diagnosis *d, struct err *e) MUST_CHECK NONNULL;
 
 /* ---- report.c ------------------------------------------------------------------- */

@@ -6,51 +6,49 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "doctor/doctor.h"
+#include "doctor/native.h"
 #include "os/fd.h"
 #include "os/os.h"
+#include "os/posix/native.h"
 #include "policy/guarantee.h"
 
-enum { SAID_MAX_BYTES = 4096, KEYCTL_GET_ID = 0, SESSION_KEYRING = -3 };
+enum { SAID_MAX_BYTES = 4096, NETNS_PROXY_PORT = 3128 };
 
 /*
  * SECURITY: a sandboxed command of the same user may be able to write to this directory, and the
  * probe also runs without a sandbox. So it follows no link and does not block. -1 with errno.
  */
+static int open_top(const struct probe_facts *f)
+{
+	return open(f->directory, native_open_directory | O_NOFOLLOW);
+}
+
 static int open_above(const struct probe_facts *f, const char *name, const char **last)
 {
-	scoped_fd top = open(f->directory, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	scoped_fd top = open_top(f);
 
 	return top < 0 ? -1 : room_open_above(top, name, last);
 }
 
-static int open_below(const struct probe_facts *f, const char *name, int flags)
+int probe_open(const struct probe_facts *f, const char *name, int flags)
 {
-	const char *last;
-	scoped_fd above = open_above(f, name, &last);
+	scoped_fd top = open_top(f);
 
-	return above < 0 ? -1
-			 : openat(above, last, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	return top < 0 ? -1 : native_open_below(top, name, flags | O_NONBLOCK | O_CLOEXEC);
 }
 
 /* 0 or errno. */
 static int try_open(const struct probe_facts *f, const char *name, int flags)
 {
-	int fd = open_below(f, name, flags);
+	int fd = probe_open(f, name, flags);
 
 	if (fd < 0)
 		return errno;
@@ -108,10 +106,10 @@ static int try_protect_missing(const struct probe_facts *f)
 
 /* ---- Network and neighbours ---------------------------------------------------------------- */
 
-static int try_connect(int family, const void *address, socklen_t bytes)
+int probe_connect(int family, const void *address, unsigned bytes)
 {
 	const struct timeval patience = { .tv_usec = 500000 };
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = native_socket(family, SOCK_STREAM, true);
 	int error = 0;
 
 	if (fd < 0)
@@ -129,7 +127,17 @@ static int try_net_off(const struct probe_facts *f)
 					.sin_port = htons((uint16_t)f->port),
 					.sin_addr = { .s_addr = htonl(INADDR_LOOPBACK) } };
 
-	return try_connect(AF_INET, &to, sizeof(to));
+	return probe_connect(AF_INET, &to, sizeof(to));
+}
+
+/* The environment of a managed run names it; where the sandbox has a network of its own it is always the same. */
+static uint16_t proxy_port(void)
+{
+	const char *proxy = os_environment_find(os_environment(), "http_proxy");
+	const char *colon = proxy ? strrchr(proxy, ':') : NULL;
+	long port = colon ? strtol(colon + 1, NULL, 10) : 0;
+
+	return port > 0 && port <= UINT16_MAX ? (uint16_t)port : NETNS_PROXY_PORT;
 }
 
 /* Whether the proxy, if there is one, opens a tunnel to the port. 0: it does. */
@@ -137,9 +145,9 @@ static int try_tunnel(long port)
 {
 	const struct timeval patience = { .tv_sec = 2 };
 	const struct sockaddr_in to = { .sin_family = AF_INET,
-					.sin_port = htons(3128),
+					.sin_port = htons(proxy_port()),
 					.sin_addr = { .s_addr = htonl(INADDR_LOOPBACK) } };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = native_socket(AF_INET, SOCK_STREAM, true);
 	char text[128];
 	ssize_t n = -1;
 	int len = snprintf(text, sizeof(text),
@@ -149,7 +157,7 @@ static int try_tunnel(long port)
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 &&
-	    send(fd, text, (size_t)len, MSG_NOSIGNAL) == len)
+	    send(fd, text, (size_t)len, native_no_signal) == len)
 		n = recv(fd, text, sizeof(text), 0);
 	close(fd);
 	return n >= 12 && memcmp(text, "HTTP/1.1 200", 12) == 0 ? 0 : EACCES;
@@ -161,109 +169,9 @@ static int try_net_managed(const struct probe_facts *f)
 	return try_net_off(f) == 0 ? 0 : try_tunnel(f->port);
 }
 
-/* The guarantee fails if either attempt succeeds. */
-static int try_ipc(const struct probe_facts *f)
-{
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	struct shmid_ds about;
-	size_t len = strlen(f->socket);
-
-	if (shmctl((int)f->memory, IPC_STAT, &about) == 0)
-		return 0;
-	if (len + 1 > sizeof(to.sun_path))
-		return ENAMETOOLONG;
-	memcpy(to.sun_path + 1, f->socket, len);
-	return try_connect(AF_UNIX, &to,
-			   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len));
-}
-
-void probe_born(long pid, char *out, size_t room)
-{
-	enum { FIELD = 22 };
-	char path[64], text[1024];
-	const char *at;
-	size_t len;
-
-	out[0] = '\0';
-	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-	if (os_read_small(path, text, sizeof(text)) <= 0)
-		return;
-	/* Field 3 follows the last ')': the name may hold any character. */
-	at = strrchr(text, ')');
-	for (int field = 2; at && field < FIELD; field++)
-		at = strchr(at + 1, ' ');
-	len = at ? strspn(at + 1, "0123456789") : 0;
-	if (at && len < room)
-		(void)snprintf(out, room, "%.*s", (int)len, at + 1);
-}
-
-static int try_proc(const struct probe_facts *f)
-{
-	char born[32];
-
-	probe_born(f->pid, born, sizeof(born));
-	/* In a pid namespace the pid may be another process. */
-	if (born[0])
-		return strcmp(born, f->born) == 0 ? 0 : ESRCH;
-	return kill((pid_t)f->pid, 0) < 0 ? errno : 0;
-}
-
-/* ---- Kernel and death ----------------------------------------------------------------------- */
-
-/* System calls that a filter refuses; the kernel itself would fail them with another errno. */
-static int try_kernel(const struct probe_facts *f)
-{
-	(void)f;
-	if (syscall(SYS_io_uring_setup, 1, NULL) >= 0 || errno == EFAULT || errno == EINVAL)
-		return 0;
-	if (syscall(SYS_keyctl, KEYCTL_GET_ID, SESSION_KEYRING, 0, 0, 0) >= 0 || errno == ENOKEY)
-		return 0;
-	return errno;
-}
-
-static _Noreturn void stay(const struct probe_facts *f, int tell)
-{
-	const struct timespec pause = { .tv_nsec = 5000000 };
-	int fd = open_below(f, "work/" PROBE_LEFT_FILE, O_RDWR | O_CREAT);
-	struct stat st;
-
-	if (fd < 0 || flock(fd, LOCK_EX) < 0 || write(tell, "", 1) != 1)
-		_exit(1);
-	/* Close everything whose end the doctor waits for. */
-	(void)syscall(SYS_close_range, 0U, (unsigned)fd - 1, 0U);
-	for (int ms = 0; ms < PROBE_LEFT_MS && fstat(fd, &st) == 0 && st.st_nlink > 0; ms += 5)
-		(void)nanosleep(&pause, NULL);
-	_exit(0);
-}
-
-/* Leaves a process behind, in a process group and session of its own. */
-static int try_tree_death(const struct probe_facts *f)
-{
-	int ends[2];
-	char byte;
-	pid_t pid;
-	ssize_t n;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return errno;
-	pid = fork();
-	if (pid == 0) {
-		close(ends[0]);
-		(void)setsid();
-		if (fork() == 0)
-			stay(f, ends[1]);
-		_exit(0);
-	}
-	close(ends[1]);
-	n = pid < 0 ? -1 : read(ends[0], &byte, 1);
-	close(ends[0]);
-	/* 0: it was started. The doctor checks whether it still lives. */
-	return n == 1 ? 0 : EAGAIN;
-}
-
 /* ---- All of it ----------------------------------------------------------------------------- */
 
-static int (*const attempts[GUARANTEE_COUNT])(const struct probe_facts *f) = {
+static attempt_fn *const attempts[GUARANTEE_COUNT] = {
 	[G_FS_WRITE] = try_fs_write,
 	[G_FS_READ] = try_fs_read,
 	[G_FS_CARVE] = try_fs_carve,
@@ -271,17 +179,19 @@ static int (*const attempts[GUARANTEE_COUNT])(const struct probe_facts *f) = {
 	[G_PROTECT_MISSING] = try_protect_missing,
 	[G_NET_OFF] = try_net_off,
 	[G_NET_MANAGED] = try_net_managed,
-	[G_IPC] = try_ipc,
-	[G_PROC] = try_proc,
-	[G_KERNEL] = try_kernel,
-	[G_TREE_DEATH] = try_tree_death,
 };
+
+static attempt_fn *attempt_for(enum guarantee g)
+{
+	return attempts[g] ? attempts[g] : native_attempt(g);
+}
 
 static void try_named(const struct probe_facts *f, const char *name, struct buf *out)
 {
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
-		if (attempts[g] && strcmp(name, guarantee_name((enum guarantee)g)) == 0)
-			buf_printf(out, "%s %d\n", name, attempts[g](f));
+		if (attempt_for((enum guarantee)g) &&
+		    strcmp(name, guarantee_name((enum guarantee)g)) == 0)
+			buf_printf(out, "%s %d\n", name, attempt_for((enum guarantee)g)(f));
 	/* Without a network namespace, this would ask a proxy of the host. */
 	if (strcmp(name, guarantee_name(G_NET_MANAGED)) == 0 && try_net_off(f) != 0)
 		buf_printf(out, PROBE_OPEN " %d\n", try_tunnel(f->open_port));
@@ -292,8 +202,12 @@ int doctor_probe_main(int argc, char **argv)
 	scoped_buf said = BUF_INIT(SAID_MAX_BYTES);
 	struct probe_facts facts;
 
+	/* Its own name comes first: macOS tells it by that (inner_main.c). */
+	argc--;
+	argv++;
 	if (argc <= PROBE_FACT_COUNT)
 		return 125;
+	(void)signal(SIGPIPE, SIG_IGN);
 	facts = (struct probe_facts){ .directory = argv[1],
 				      .port = strtol(argv[2], NULL, 10),
 				      .open_port = strtol(argv[3], NULL, 10),

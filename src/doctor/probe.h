@@ -13,7 +13,7 @@
  *	DIR/denied/file		may not be read
  *	DIR/denied/open/file	may be read again
  *
- * It is called with the members of struct probe_facts, in their order, and then
+ * It is called with its own name as the first word, then the members of struct probe_facts, in their order, and then
  * with the names of the guarantees to try. It prints a line "NAME NUMBER" for each: 0
  * when the attempt succeeded, else its errno.
  */
@@ -46,5 +46,9 @@ enum { PROBE_LEFT_MS = 3000 };
 
 int doctor_probe_main(int argc, char **argv);
 
-/* Field 22 of /proc/PID/stat; "" when there is none. */
+/* For attempts: opens a file of the room, or connects; -1 with errno, and 0 or errno. */
+int probe_open(const struct probe_facts *f, const char *name, int flags);
+int probe_connect(int family, const void *address, unsigned bytes);
+
+/* When a process began, in a unit of the system; "" when there is no such process. */
 void probe_born(long pid, char *out, size_t room);

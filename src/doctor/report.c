@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What the doctor found, for people and for programs. The keys are part of the interface. */
-#include <errno.h>
-
-#include "doctor/doctor.h"
+#include "doctor/native.h"
 #include "report/suggestion.h"
 
 enum { FIELD_WIDTH = 16, LINE_WIDTH = 96 };
 
 /* ---- For people -------------------------------------------------------------------------- */
 
-static void field(struct page *p, const char *name)
+void report_field(struct page *p, const char *name)
 {
 	page_text(p, "  ");
 	page_printf(p, "%-*s", FIELD_WIDTH, name);
@@ -45,79 +43,20 @@ static void wrapped(struct page *p, size_t indent, struct str text)
 	page_line(p);
 }
 
-static void print_namespaces(struct page *p, const struct host_facts *h)
-{
-	field(p, "namespaces");
-	if (h->max_user_namespaces >= 0)
-		page_printf(p, "at most %lld user namespaces", (long long)h->max_user_namespaces);
-	else
-		page_text(p, "the number of user namespaces is not known");
-	if (h->userns_clone == 0)
-		page_style(p, STYLE_CAREFUL, ", not for ordinary users");
-	if (h->apparmor_userns == 1)
-		page_style(p, STYLE_CAREFUL, ", restricted by AppArmor");
-	if (h->is_proc_covered)
-		page_style(p, STYLE_CAREFUL, ", /proc is partly covered");
-	page_line(p);
-	if (h->apparmor_label.len) {
-		field(p, "AppArmor");
-		page_str(p, h->apparmor_label);
-		page_line(p);
-	}
-}
-
-static void print_landlock(struct page *p, const struct host_facts *h)
-{
-	field(p, "Landlock");
-	if (h->landlock_abi > 0)
-		page_printf(p, "ABI %lld\n", (long long)h->landlock_abi);
-	else
-		page_style(p, STYLE_BAD, "%s\n",
-			   h->landlock_error == EOPNOTSUPP ? "turned off at boot"
-			   : h->landlock_error == ENOSYS   ? "not in this kernel"
-							   : "not available");
-}
-
-static void print_seccomp(struct page *p, const struct host_facts *h)
-{
-	field(p, "seccomp");
-	page_text(p, h->has_filter ? "filters" : "no filters");
-	page_text(p, h->has_notify ? ", notifications" : ", no notifications");
-	page_text(p, h->has_wait_killable ? ", killable waits" : ", no killable waits");
-	page_line(p);
-}
-
-static void print_sockets(struct page *p, const struct host_facts *h)
-{
-	field(p, "unix sockets");
-	page_text(p, h->lists_sockets ? "listed by the kernel\n" : "not listed by the kernel\n");
-}
-
 static void print_host(struct page *p, const struct host_facts *h)
 {
 	page_style(p, STYLE_TITLE, "host");
 	page_line(p);
-	field(p, "kernel");
+	report_field(p, "kernel");
 	page_str(p, h->release);
 	page_text(p, " ");
 	page_str(p, h->machine);
 	if (h->wsl)
 		page_printf(p, ", WSL%d", h->wsl);
 	page_line(p);
-	field(p, "user");
+	report_field(p, "user");
 	page_text(p, h->is_root ? "root\n" : "ordinary\n");
-	print_namespaces(p, h);
-	print_landlock(p, h);
-	print_seccomp(p, h);
-	print_sockets(p, h);
-	field(p, "cgroup v2");
-	if (h->has_cgroup2) {
-		page_str(p, h->cgroup);
-		page_text(p, h->is_cgroup_ours ? ", writable" : ", not writable");
-	} else {
-		page_text(p, "none");
-	}
-	page_line(p);
+	native_print_host(p, h);
 }
 
 static const char *verdict_name(enum probed verdict)
@@ -148,7 +87,7 @@ static void print_check(struct page *p, enum guarantee g, const struct checked *
 {
 	const char *attempt = doctor_attempt(g);
 
-	field(p, guarantee_name(g));
+	report_field(p, guarantee_name(g));
 	page_style(p, verdict_style(c->verdict), "%-9s", verdict_name(c->verdict));
 	if (c->verdict != VERDICT_HELD)
 		wrapped(p, 2 + FIELD_WIDTH + 9, c->reason.text);
@@ -273,8 +212,7 @@ static void json_guarantees(struct json_writer *w, const char *key, guarantee_se
 	json_end_array(w);
 }
 
-/* "" is null. */
-static void json_maybe(struct json_writer *w, const char *key, struct str value)
+void report_maybe(struct json_writer *w, const char *key, struct str value)
 {
 	if (value.len)
 		json_str(w, key, value);
@@ -285,40 +223,15 @@ static void json_maybe(struct json_writer *w, const char *key, struct str value)
 static void json_reason(struct json_writer *w, const struct reason *reason)
 {
 	json_text(w, "cause", reason->cause == CAUSE_OK ? NULL : cause_name(reason->cause));
-	json_maybe(w, "reason", reason->text);
+	report_maybe(w, "reason", reason->text);
 }
 
-/* FACT_UNKNOWN is null. */
-static void json_switch(struct json_writer *w, const char *key, int64_t value)
+void report_switch(struct json_writer *w, const char *key, int64_t value)
 {
 	if (value == FACT_UNKNOWN)
 		json_text(w, key, NULL);
 	else
 		json_bool(w, key, value != 0);
-}
-
-static void json_namespaces(struct json_writer *w, const struct host_facts *h)
-{
-	json_key(w, "namespaces");
-	json_begin_object(w);
-	if (h->max_user_namespaces == FACT_UNKNOWN)
-		json_text(w, "max_user", NULL);
-	else
-		json_int(w, "max_user", h->max_user_namespaces);
-	json_switch(w, "unprivileged_clone", h->userns_clone);
-	json_switch(w, "apparmor_restricts", h->apparmor_userns);
-	json_str_or_null(w, "apparmor_profile", h->apparmor_label);
-	json_bool(w, "proc_covered", h->is_proc_covered);
-	json_end_object(w);
-}
-
-static const char *landlock_error(const struct host_facts *h)
-{
-	if (h->landlock_abi > 0)
-		return NULL;
-	return h->landlock_error == ENOSYS	 ? "ENOSYS"
-	       : h->landlock_error == EOPNOTSUPP ? "EOPNOTSUPP"
-						 : "other";
 }
 
 static void json_host(struct json_writer *w, const struct host_facts *h)
@@ -327,39 +240,18 @@ static void json_host(struct json_writer *w, const struct host_facts *h)
 	json_begin_object(w);
 	json_str(w, "kernel", h->release);
 	json_str(w, "machine", h->machine);
-	json_int_or_null(w, "wsl", h->wsl);
 	json_bool(w, "root", h->is_root);
 	json_bool(w, "nested", h->is_nested);
 	json_text(w, "around", h->around ? h->around->name : NULL);
-	json_bool(w, "proc", h->has_proc);
 	if (h->open_files == FACT_UNKNOWN)
 		json_text(w, "open_files", NULL);
 	else
 		json_int(w, "open_files", h->open_files);
-	json_namespaces(w, h);
-	json_key(w, "landlock");
-	json_begin_object(w);
-	json_int(w, "abi", h->landlock_abi);
-	json_text(w, "error", landlock_error(h));
-	json_maybe(w, "lsm", h->lsm);
-	json_end_object(w);
-	json_key(w, "seccomp");
-	json_begin_object(w);
-	json_bool(w, "filter", h->has_filter);
-	json_bool(w, "notify", h->has_notify);
-	json_bool(w, "wait_killable", h->has_wait_killable);
-	json_end_object(w);
-	json_bool(w, "lists_unix_sockets", h->lists_sockets);
-	json_key(w, "cgroup");
-	json_begin_object(w);
-	json_maybe(w, "path", h->cgroup);
-	json_maybe(w, "controllers", h->cgroup_controllers);
-	json_bool(w, "ours", h->is_cgroup_ours);
-	json_end_object(w);
+	native_json_host(w, h);
 	json_key(w, "git");
 	json_begin_object(w);
 	json_bool(w, "found", h->has_git);
-	json_maybe(w, "bare_repository", h->bare_repository);
+	report_maybe(w, "bare_repository", h->bare_repository);
 	json_end_object(w);
 	json_end_object(w);
 }
@@ -401,7 +293,7 @@ static void json_usual(struct json_writer *w, const struct tried_default *u)
 {
 	json_key(w, "default");
 	json_begin_object(w);
-	json_maybe(w, "profile", u->profile);
+	report_maybe(w, "profile", u->profile);
 	json_bool(w, "enforced", u->is_enforced);
 	json_text(w, "backend", u->backend);
 	json_reason(w, &u->reason);

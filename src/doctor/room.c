@@ -4,20 +4,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "doctor/doctor.h"
-#include "doctor/probe.h"
+#include "doctor/native.h"
 #include "os/fd.h"
 #include "os/os.h"
+#include "os/posix/native.h"
 
 enum { PLACE_COUNT = 4 };
 
@@ -60,20 +57,13 @@ static void list_places(const char *out[PLACE_COUNT])
  */
 int room_open_above(int top, const char *name, const char **last)
 {
-	int dir = fcntl(top, F_DUPFD_CLOEXEC, 3);
-	const char *slash;
+	const char *slash = strrchr(name, '/');
+	char above[64] = ".";
 
-	while (dir >= 0 && (slash = strchr(name, '/')) != NULL) {
-		int above = dir;
-		char part[32];
-
-		(void)snprintf(part, sizeof(part), "%.*s", (int)(slash - name), name);
-		dir = openat(above, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		fd_done(&above);
-		name = slash + 1;
-	}
-	*last = name;
-	return dir;
+	if (slash)
+		(void)snprintf(above, sizeof(above), "%.*s", (int)(slash - name), name);
+	*last = slash ? slash + 1 : name;
+	return native_open_directory_below(top, above);
 }
 
 static bool make_below(int top, const char *name, bool is_dir)
@@ -90,6 +80,14 @@ static bool make_below(int top, const char *name, bool is_dir)
 	return made >= 0;
 }
 
+static bool write_config(int top)
+{
+	const ssize_t bytes = (ssize_t)strlen(native_probe_config);
+	scoped_fd file = native_open_below(top, "config.toml", O_WRONLY | O_CLOEXEC);
+
+	return file >= 0 && write(file, native_probe_config, (size_t)bytes) == bytes;
+}
+
 static void remove_below(int top, const char *name, bool is_dir)
 {
 	const char *last;
@@ -104,7 +102,7 @@ static bool fill(int dir)
 	for (size_t i = 0; i < COUNT_OF(contents); i++)
 		if (!make_below(dir, contents[i].name, contents[i].is_dir))
 			return false;
-	return true;
+	return write_config(dir);
 }
 
 /* Removes only what room_open() and the probe create. */
@@ -169,28 +167,12 @@ static int listen_tcp(int *port)
 	struct sockaddr_in at = { .sin_family = AF_INET,
 				  .sin_addr = { .s_addr = htonl(INADDR_LOOPBACK) } };
 	socklen_t bytes = sizeof(at);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = native_socket(AF_INET, SOCK_STREAM, true);
 
 	if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0 && listen(fd, 8) == 0 &&
 	    getsockname(fd, (struct sockaddr *)&at, &bytes) == 0)
 		*port = ntohs(at.sin_port);
 	return fd;
-}
-
-/* Its name is the directory's, which is unique. */
-static void listen_local(struct doctor_room *room)
-{
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	size_t len;
-
-	(void)snprintf(room->socket, sizeof(room->socket), "%s", strrchr(room->directory, '/') + 1);
-	len = strlen(room->socket);
-	memcpy(at.sun_path + 1, room->socket, len);
-	room->local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (room->local >= 0 &&
-	    bind(room->local, (struct sockaddr *)&at,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)) == 0)
-		(void)listen(room->local, 8);
 }
 
 int room_open(struct arena *a, const char *program, struct doctor_room *out, struct err *e)
@@ -202,8 +184,8 @@ int room_open(struct arena *a, const char *program, struct doctor_room *out, str
 	/* Failures are ignored: the control run, without a sandbox, shows what is missing. */
 	out->tcp = listen_tcp(&out->port);
 	out->open_tcp = listen_tcp(&out->open_port);
-	listen_local(out);
-	out->memory = shmget(IPC_PRIVATE, 1, IPC_CREAT | 0600);
+	out->local = native_listen_local(out, out->socket, sizeof(out->socket));
+	out->memory = native_make_memory();
 	probe_born(getpid(), out->born, sizeof(out->born));
 	return 0;
 }
@@ -222,8 +204,7 @@ void room_close(struct doctor_room *room)
 		close(room->open_tcp);
 	if (room->local >= 0)
 		close(room->local);
-	if (room->memory >= 0)
-		(void)shmctl(room->memory, IPC_RMID, NULL);
+	native_free_memory(room->memory);
 	*room = (struct doctor_room)ROOM_NONE;
 }
 

@@ -13,7 +13,7 @@
 enum {
 	RUN_TIMEOUT_MS = 5000,
 	RUN_CAPTURE_BYTES = 64 << 10,
-	ARGUMENT_COUNT = 1 + PROBE_FACT_COUNT + GUARANTEE_COUNT + 1,
+	ARGUMENT_COUNT = 2 + PROBE_FACT_COUNT + GUARANTEE_COUNT + 1,
 };
 
 static const char *const attempts[GUARANTEE_COUNT] = {
@@ -120,6 +120,7 @@ static void fill_arguments(struct arguments *args, const struct doctor_room *roo
 
 	for (size_t i = 0; i < COUNT_OF(numbers); i++)
 		(void)snprintf(args->numbers[i], sizeof(args->numbers[i]), "%ld", numbers[i]);
+	args->list[n++] = PROBE_NAME;
 	args->list[n++] = PROBE_NAME;
 	args->list[n++] = room->directory;
 	args->list[n++] = args->numbers[0];

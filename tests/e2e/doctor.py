@@ -630,7 +630,8 @@ def a_link_that_a_command_puts_in_the_way_of_the_probe_is_not_followed(w: World)
     """As the control it runs without a sandbox, in a place that other runs may write to."""
     def probe(room):
         facts = [str(room), "1", "1", "no-such-socket", "0", "0", "0"]
-        done = subprocess.run(["cordon-doctor-probe", *facts, "protect_missing", "tree_death"], executable=PROGRAM,
+        done = subprocess.run(["cordon-doctor-probe", "cordon-doctor-probe", *facts, "protect_missing",
+                               "tree_death"], executable=PROGRAM,
                               env=w.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
         return dict(line.split() for line in done.stdout.splitlines())
 

@@ -19,6 +19,8 @@
 #include "backend/backend.h"
 
 extern const struct backend backend_seatbelt;
+/* Whether sandbox-exec is as it should be. CAUSE_BACKEND_UNAVAILABLE. */
+int seatbelt_check_tool(struct err *e) MUST_CHECK NONNULL;
 
 /* ---- Between the supervisor and the monitor ------------------------------------------------------ */
 

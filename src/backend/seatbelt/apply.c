@@ -21,7 +21,7 @@ static guarantee_set gives(const struct plan *plan)
 
 /* ---- What has to be as it should ------------------------------------------------------------------------ */
 
-static int check_tool(struct err *e)
+int seatbelt_check_tool(struct err *e)
 {
 	struct stat st;
 	const char *why = NULL;
@@ -174,7 +174,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	const char *program;
 	struct seatbelt s;
 
-	if (check_preview(in->plan, e) < 0 || check_tool(e) < 0 || check_outside(e) < 0 ||
+	if (check_preview(in->plan, e) < 0 || seatbelt_check_tool(e) < 0 || check_outside(e) < 0 ||
 	    check_network(in, e) < 0 || lower(a, in, &s, e) < 0)
 		return err_result(e);
 	program = find_program(in, &start.os_error);

@@ -4,6 +4,7 @@
  * is the next word; no subcommand is called so.
  */
 #include "cordon.h"
+#include "doctor/probe.h"
 #include "os/arguments.h"
 #include "tools/worker.h"
 
@@ -12,5 +13,7 @@
 int cordon_inner_main(int argc, char **argv)
 {
 	os_note_arguments(argv);
-	return argc == 2 && strcmp(argv[1], WORKER_NAME) == 0 ? tools_worker_main(argc, argv) : -1;
+	if (argc == 2 && strcmp(argv[1], WORKER_NAME) == 0)
+		return tools_worker_main(argc, argv);
+	return argc > 2 && strcmp(argv[1], PROBE_NAME) == 0 ? doctor_probe_main(argc, argv) : -1;
 }
