@@ -120,12 +120,16 @@ static int check_trusts(struct arena *a, const struct toml *trust, struct err *e
 /* What nobody has tried yet everybody decides for himself. */
 static int check_features(const struct toml *features, enum key_files layer, struct err *e)
 {
-	for (size_t i = 0; layer == IN_SYSTEM && i < features->table.count; i++)
-		if (str_is(features->table.items[i].name, "macos_preview"))
-			return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE,
-					     features->table.items[i].name_origin,
-					     "'features.macos_preview' can only be set in the "
-					     "configuration of a user");
+	for (size_t i = 0; layer == IN_SYSTEM && i < features->table.count; i++) {
+		const struct toml_member *member = &features->table.items[i];
+
+		if (str_is(member->name, "macos_preview") ||
+		    str_is(member->name, "windows_preview"))
+			return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, member->name_origin,
+					     "'features.%.*s' can only be set in the "
+					     "configuration of a user",
+					     STR_ARG(member->name));
+	}
 	return 0;
 }
 

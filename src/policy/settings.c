@@ -13,7 +13,7 @@ const char *const backend_names[] = { "native", "bwrap", "landlock", NULL };
 static const char *const allows[] = { "none", "accept_missing", "always", "escalate", NULL };
 
 /* No deny may depend on a feature, so an unknown one is only warned of. */
-static const char *const features[] = { "macos_preview", NULL };
+static const char *const features[] = { "macos_preview", "windows_preview", NULL };
 
 bool names_have(const names *list, struct str name)
 {

@@ -44,18 +44,24 @@ TEST(the_higher_layer_names_the_profile)
 	CHECK_STR(selected(&t), "p");
 }
 
-TEST(a_preview_is_switched_on_by_a_user_alone)
+static void check_preview(const char *name, const char *on, const char *off_text)
 {
-	static const char on[] = "features.macos_preview = true";
 	scoped_outcome with = compile_texts(&(struct texts){ .user = on });
-	scoped_outcome off =
-		compile_texts(&(struct texts){ .user = "features.macos_preview = false" });
+	scoped_outcome off = compile_texts(&(struct texts){ .user = off_text });
 	scoped_outcome without = compile_texts(&(struct texts){ .user = "" });
 
-	CHECK(with.policy && settings_have_feature(&with.policy->settings, "macos_preview"));
-	CHECK(off.policy && !settings_have_feature(&off.policy->settings, "macos_preview"));
-	CHECK(without.policy && !settings_have_feature(&without.policy->settings, "macos_preview"));
+	CHECK(with.policy && settings_have_feature(&with.policy->settings, name));
+	CHECK(off.policy && !settings_have_feature(&off.policy->settings, name));
+	CHECK(without.policy && !settings_have_feature(&without.policy->settings, name));
 	CHECK(is_refused_texts(&(struct texts){ .system = on }, "configuration of a user"));
+}
+
+TEST(a_preview_is_switched_on_by_a_user_alone)
+{
+	check_preview("macos_preview", "features.macos_preview = true",
+		      "features.macos_preview = false");
+	check_preview("windows_preview", "features.windows_preview = true",
+		      "features.windows_preview = false");
 	CHECK(!is_refused_texts(&(struct texts){ .system = "features.other = true" },
 				"configuration of a user"));
 }
