@@ -7,7 +7,7 @@
 #include "base/path.h"
 #include "plan/net.h"
 
-static const struct windows_guarantee guarantees[GUARANTEE_COUNT] = {
+const struct windows_guarantee win_token_guarantees[GUARANTEE_COUNT] = {
 	[G_FS_WRITE] = { false,
 			 "nobody has shown that the second check of a WRITE_RESTRICTED token "
 			 "covers "
@@ -87,7 +87,7 @@ int win_token_lower(struct arena *a, const struct plan *plan, uint16_t proxy_por
 	int r;
 
 	(void)proxy_port;
-	lowering_init(&l, a, plan, "win_token", guarantees, out);
+	lowering_init(&l, a, plan, "win_token", win_token_guarantees, out);
 	r = windows_check_policy(&l, e) < 0 || check_reads(&l, e) < 0 ||
 			    windows_find_acl(&l, e) < 0 || check_roots(&l, e) < 0 ||
 			    windows_add_process(&l, e) < 0

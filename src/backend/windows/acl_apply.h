@@ -94,7 +94,10 @@ struct acl_system {
 			    void *arg, struct err *e);
 };
 
-/* The files of this machine; `state` is the directory of Cordon's state, in Cordon's form. */
+/* %LOCALAPPDATA%\cordon, as Windows has it for this user and not as a variable says, in Cordon's form. */
+int acl_state_find(struct arena *a, struct str *out, struct err *e) MUST_CHECK NONNULL;
+
+/* The files of this machine; `state` is the directory of Cordon's state. */
 int acl_system_open(struct arena *a, struct str state, struct acl_system *out, struct err *e)
 	MUST_CHECK NONNULL;
 void acl_system_close(struct acl_system *system) NONNULL;

@@ -274,6 +274,27 @@ static int make_directories(struct str path, struct err *e)
 	return 0;
 }
 
+/* Where the shell looks it up, too; its own function is declared where PURE is something else. */
+int acl_state_find(struct arena *a, struct str *out, struct err *e)
+{
+	static const wchar_t key[] =
+		L"Software\\Microsoft\\Windows\\CurrentVersion\\Explorer\\Shell Folders";
+	wchar_t wide[MAX_PATH];
+	char text[PATH_MAX_BYTES];
+	DWORD size = sizeof(wide);
+	int length;
+	LSTATUS r = RegGetValueW(HKEY_CURRENT_USER, key, L"Local AppData", RRF_RT_REG_SZ, NULL,
+				 wide, &size);
+
+	if (r != ERROR_SUCCESS)
+		return FAIL_WINDOWS(e, (uint32_t)r,
+				    "can't find the directory of this user's local settings");
+	length = narrow_path(wide, wcslen(wide), text);
+	if (length < 0)
+		return FAIL_SYS(e, errno, "can't find the directory of this user's local settings");
+	return path_join(a, (struct str){ text, (size_t)length }, STR("cordon"), out, e);
+}
+
 int acl_system_open(struct arena *a, struct str state, struct acl_system *out, struct err *e)
 {
 	struct state *s = ARENA_NEW(a, struct state, e);

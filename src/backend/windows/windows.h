@@ -86,6 +86,9 @@ typedef int windows_lower_fn(struct arena *a, const struct plan *plan, uint16_t 
 			     struct windows_lowering *out, struct err *e);
 windows_lower_fn win_token_lower, win_elevated_lower;
 
+/* GUARANTEE_COUNT of them. */
+extern const struct windows_guarantee win_token_guarantees[];
+
 /*
  * The firewall's rules and the filters alone, as they are when `open_port` of the loopback is the proxy's (0: nothing is
  * open); and the SID that the tokens of commands have for them.
