@@ -136,6 +136,18 @@ extern const char os_system_name[];
 
 /* ---- This process -------------------------------------------------------- */
 
+/* The number of the user who started this process; 0 where users have none. */
+uint64_t os_user(void);
+/* Whether this process has, or can get, the rights of the superuser. */
+bool os_is_root(void);
+
+/*
+ * How the name of a command becomes a file: what separates the directories of PATH, and what may be behind the name,
+ * NULL behind the last.
+ */
+extern const char os_path_separator;
+extern const char *const os_program_suffixes[];
+
 /* The environment of the process, as execve() would take it. */
 const char *const *os_environment(void);
 

@@ -8,7 +8,7 @@
 
 #include "os/fd.h"
 #include "os/loop.h"
-#include "os/posix/timers.h"
+#include "os/timers.h"
 
 /* Polling instead of sleeping: see stay_awake(). */
 enum {
@@ -73,11 +73,16 @@ int loop_change(struct loop *l, struct watcher *w, uint32_t events, struct err *
 	return control(l, EPOLL_CTL_MOD, w, events, e);
 }
 
+void loop_forget(struct loop *l, struct watcher *w)
+{
+	timers_forget(l, w);
+}
+
 void loop_remove(struct loop *l, struct watcher *w)
 {
 	if (w->is_added)
 		epoll_ctl(l->queue, EPOLL_CTL_DEL, w->fd, NULL);
-	loop_forget(l, w);
+	timers_forget(l, w);
 }
 
 void native_set_clock(struct loop *l, uint64_t at_ms)

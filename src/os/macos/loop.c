@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "os/fd.h"
-#include "os/posix/timers.h"
+#include "os/timers.h"
 
 /* The one EVFILT_TIMER; no descriptor stands behind it. */
 enum { CLOCK_IDENT = 1, NS_PER_MS = 1000000 };
@@ -81,11 +81,16 @@ int loop_change(struct loop *l, struct watcher *w, uint32_t events, struct err *
 	return r < 0 ? FAIL_SYS(e, -r, "can't wait for descriptor %d", w->fd) : 0;
 }
 
+void loop_forget(struct loop *l, struct watcher *w)
+{
+	timers_forget(l, w);
+}
+
 void loop_remove(struct loop *l, struct watcher *w)
 {
 	if (w->is_added)
 		(void)set_filters(l, w, 0);
-	loop_forget(l, w);
+	timers_forget(l, w);
 }
 
 void native_set_clock(struct loop *l, uint64_t at_ms)

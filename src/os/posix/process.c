@@ -26,6 +26,19 @@ const char *os_environment_find(const char *const *environment, const char *name
 	return NULL;
 }
 
+uint64_t os_user(void)
+{
+	return getuid();
+}
+
+bool os_is_root(void)
+{
+	return getuid() == 0 || geteuid() == 0;
+}
+
+const char os_path_separator = ':';
+const char *const os_program_suffixes[] = { "", NULL };
+
 int os_working_directory(struct arena *a, struct str *out, struct err *e)
 {
 	char path[PATH_MAX_BYTES];

@@ -14,3 +14,4 @@
 
 #include <bcrypt.h>
 #include <sddl.h>
+#include <winioctl.h>

@@ -70,8 +70,8 @@ int process_command_line(struct arena *a, const char *const *argv, wchar_t **out
 	MUST_CHECK NONNULL;
 
 /*
- * The block of an environment, sorted as CreateProcessW() wants it. Of two names that differ in case alone
- * the first counts. ERR_SYNTAX for an entry without a name.
+ * The block of an environment, sorted as CreateProcessW() wants it. Of names that differ in case alone
+ * the last counts: what Cordon sets comes behind what it passes on. ERR_SYNTAX for an entry without a name.
  */
 int process_environment(struct arena *a, const char *const *environment, wchar_t **out,
 			struct err *e) MUST_CHECK NONNULL;

@@ -153,7 +153,8 @@ static wchar_t *write_block(struct arena *a, const struct variable *all, const u
 	for (size_t i = 0; block && order[i] != UINT32_MAX; i++) {
 		size_t len = wcslen(all[order[i]].text) + 1;
 
-		if (i > 0 && compare_names(&all[order[i - 1]], &all[order[i]]) == 0)
+		if (order[i + 1] != UINT32_MAX &&
+		    compare_names(&all[order[i]], &all[order[i + 1]]) == 0)
 			continue;
 		wmemcpy(at, all[order[i]].text, len);
 		at += len;
@@ -180,7 +181,7 @@ int process_environment(struct arena *a, const char *const *environment, wchar_t
 	for (size_t i = 0; i < count; i++)
 		order[i] = (uint32_t)i;
 	order[count] = UINT32_MAX;
-	/* It is stable: of two of one name the first stays first. */
+	/* It is stable: of two of one name the last stays last. */
 	sort_numbers(order, order + count + 1, count, compare, all);
 	block = write_block(a, all, order, total, e);
 	if (!block)

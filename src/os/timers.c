@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The timers of a loop, and what it has fetched; see loop.h. */
-#include "os/posix/timers.h"
+#include "os/timers.h"
 
-#include <time.h>
-
-void loop_forget(struct loop *l, struct watcher *w)
+void timers_forget(struct loop *l, struct watcher *w)
 {
 	if (!w->is_added)
 		return;
@@ -61,14 +59,6 @@ void loop_drop_timer(struct loop *l, struct timer *t)
 	if (l->next_due == t)
 		l->next_due = t->next;
 	set_clock(l);
-}
-
-uint64_t loop_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 int timers_run(struct loop *l, struct err *e)
