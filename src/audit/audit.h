@@ -4,10 +4,11 @@
  * no sandbox may write to (P25). What lasts has a line more, while it is open: whoever is
  * killed has told of it.
  *
- *	write.c		lines, rotation; several runs may write at once
+ *	posix/write.c	lines, rotation; several runs may write at once
+ *	place.c		where a log is
  *	record.c	a decision of the proxy as a line, and a line as an entry again
  *	approval.c	requests and answers (P18) as lines of a log of their own
- *	read.c		the lines of a log and of what was rotated away, for `cordon audit`
+ *	posix/read.c	the lines of a log and of what was rotated away, for `cordon audit`
  *
  * What comes from inside (hosts, methods, program names) is escaped: no entry can be
  * forged, and no terminal be spoken to.

@@ -16,7 +16,6 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/fd.h"
-#include "os/random.h"
 #include "os/write_signals.h"
 
 enum {
@@ -32,24 +31,6 @@ struct audit {
 	dev_t device; /* of `file` */
 	ino_t inode;
 };
-
-int audit_default_path(struct arena *a, struct str state_directory, struct str *out, struct err *e)
-{
-	if (state_directory.len == 0)
-		return FAIL(e, ERR_ARGUMENT,
-			    "there is no home directory to keep the audit log in; name a file for "
-			    "it with --audit");
-	return path_join(a, state_directory, STR("audit/network.jsonl"), out, e);
-}
-
-int audit_approvals_path(struct arena *a, struct str state_directory, struct str *out,
-			 struct err *e)
-{
-	if (state_directory.len == 0)
-		return FAIL(e, ERR_ARGUMENT,
-			    "there is no home directory to keep the log of approvals in");
-	return path_join(a, state_directory, STR("audit/approvals.jsonl"), out, e);
-}
 
 /* ---- Opening ------------------------------------------------------------------------ */
 
@@ -162,17 +143,6 @@ static int open_lock(struct audit *audit, struct err *e)
 	/* Not readable, not even for its owner: see audit.h. */
 	return open_file(audit, with_suffix(audit, ".lock", name), O_WRONLY, 0200, &audit->lock,
 			 &st, e);
-}
-
-int audit_new_run(struct arena *a, struct str *out, struct err *e)
-{
-	uint64_t random = 0;
-
-	int r = os_random(&random, sizeof(random));
-
-	if (r < 0)
-		return FAIL_SYS(e, -r, "can't make an id for the run");
-	return arena_printf(a, out, e, "%016llx", (unsigned long long)random);
 }
 
 static int open_all(struct arena *a, struct audit *audit, struct str run, struct err *e)
