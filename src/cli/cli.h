@@ -10,8 +10,8 @@
  *	values.c	words that stand for something else: durations, one of a few names
  *	help.c		--help, -h, and what is said about a wrong word
  *	output.c	reports and errors -> stdout and stderr
- *	report_file.c	where --report goes
- *	signals.c	what is sent to this process while a command runs
+ *	SYSTEM/report_file.c	where --report goes
+ *	SYSTEM/signals.c	what is sent to this process while a command runs
  *	shell.c		cordon-sh
  *	cmd_*.c		one for each command
  */
@@ -161,6 +161,9 @@ int finish_error(const struct args *args, cordon_error *error);
 /* Flushes stdout; `status`, or EXIT_CORDON when what was printed could not be written. */
 int finish_output(int status);
 
+/* The numbers of the standard streams, on every system. */
+enum { STREAM_INPUT, STREAM_OUTPUT, STREAM_ERROR };
+
 /* Whether what goes there may have colours. */
 bool has_colour(int fd);
 
@@ -169,8 +172,6 @@ void show_warnings(const struct args *args, struct cordon_load_options *load);
 
 /* The standard input, at most `room` bytes of it; NULL: the user was told. */
 const char *read_input(size_t room, size_t *length);
-
-bool is_regular_file(const char *path);
 
 /* One line on stderr. Control characters in `text` are the caller's to escape. */
 void print_error(const char *text);
@@ -221,6 +222,9 @@ bool signals_end_the_start(void);
 
 /* Ends this process by it. */
 void signals_die_of_them(void);
+
+/* Until one has come, or the descriptor of a run is readable. False: that can't be waited for. */
+bool signals_await(const struct signals *signals, int descriptor);
 
 /* Passes those that have come on to the command. */
 void signals_pass_on(struct signals *signals, cordon_run_handle *run);

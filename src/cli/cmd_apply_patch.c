@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 const char about_apply_patch[] =
 	"Changes files as PATCH says, or as the standard input does: '*** Begin Patch', then\n"

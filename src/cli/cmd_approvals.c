@@ -2,9 +2,9 @@
 /* cordon approvals: what was approved for later runs, and its end. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 const char about_approvals[] =
 	"Shows and ends what was approved for later runs: what is always allowed "
@@ -115,7 +115,7 @@ static bool ask_person(const struct args *args)
 
 	if (!has_any(args))
 		return true;
-	if (args_have(args, OPT_JSON) || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+	if (args_have(args, OPT_JSON) || !is_terminal(STREAM_INPUT) || !is_terminal(STREAM_ERROR)) {
 		complain_usage(args, "nothing was ended; to end all that %s%s, add --yes",
 			       session ? "is allowed in the session "
 				       : "is always allowed (sessions stay)",
@@ -127,7 +127,7 @@ static bool ask_person(const struct args *args)
 		(void)finish_error(args, error);
 		return false;
 	}
-	text = cordon_report_text(report, has_colour(STDERR_FILENO) ? CORDON_TEXT_COLOUR : 0);
+	text = cordon_report_text(report, has_colour(STREAM_ERROR) ? CORDON_TEXT_COLOUR : 0);
 	(void)fprintf(stderr, "%s\n%s? [y/N] ", text ? text : "",
 		      session ? "End all that is allowed in this session"
 			      : "End all that is always allowed (sessions stay)");

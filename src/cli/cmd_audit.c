@@ -2,7 +2,6 @@
 /* cordon audit: the audit log, for people and for programs. */
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -63,7 +62,7 @@ static int show_log(const struct args *args, cordon_audit *audit)
 	cordon_error *error;
 	int r;
 
-	if (has_colour(STDOUT_FILENO))
+	if (has_colour(STREAM_OUTPUT))
 		flags |= CORDON_TEXT_COLOUR;
 	if (!(flags & CORDON_AUDIT_JSON) && !args_have(args, OPT_QUIET))
 		(void)snprintf(heading, sizeof(heading), "%s", cordon_audit_heading(audit, flags));

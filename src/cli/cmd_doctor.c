@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 const char about_doctor[] =
 	"Runs a probe in a sandbox of each backend. For each guarantee, says whether it holds\n"
@@ -86,7 +87,7 @@ int cmd_doctor(const struct args *args)
 					       .program = find_probe(),
 					       .on_step = take_step,
 					       .user = &steps };
-	bool shows = isatty(STDERR_FILENO) && !args_have(args, OPT_QUIET);
+	bool shows = is_terminal(STDERR_FILENO) && !args_have(args, OPT_QUIET);
 	cordon_report *report;
 	cordon_error *error;
 	int status;

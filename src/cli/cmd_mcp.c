@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/system.h"
+#include "cli/posix/signal_fd.h"
 
 const char about_mcp[] =
 	"Serves the tools read_file, write_file, replace_in_file, delete_file, list_files,\n"

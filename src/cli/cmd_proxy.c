@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/system.h"
+#include "cli/posix/signal_fd.h"
 
 const char about_proxy[] =
 	"Runs the filtering proxy of a managed network on its own: HTTP and SOCKS5 on one port,\n"

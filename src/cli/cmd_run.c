@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon run, cordon sandbox: a command that can touch only what the policy allows. */
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 #define ABOUT                                                                                     \
 	"Runs COMMAND so that it can touch only what the policy allows. If this host can't\n"     \
@@ -56,7 +54,7 @@ static long elapsed_ms(const struct timespec *since)
 	struct timespec now;
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000;
+	return (long)(now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000;
 }
 
 /* While the policy is compiled and the sandbox built; nothing of the command has run yet. */
@@ -133,8 +131,6 @@ static int finish_failed(struct running *r, cordon_error *error, bool has_starte
 	return finish_error(r->args, error);
 }
 
-enum { BURST_MS = 10 };
-
 static uint64_t now_ms(void)
 {
 	struct timespec now;
@@ -150,14 +146,14 @@ static uint64_t now_ms(void)
  */
 static int answer_burst(struct running *r, cordon_run_handle *run, cordon_error **error)
 {
-	uint64_t until = now_ms() + BURST_MS;
+	uint64_t until = now_ms() + (uint64_t)step_ms;
 	int state;
 
 	signals_pass_on(&r->signals, run);
 	state = cordon_poll(run, 0, error);
 	while (state == 0 && now_ms() < until) {
 		signals_pass_on(&r->signals, run);
-		state = cordon_poll(run, BURST_MS, error);
+		state = cordon_poll(run, step_ms, error);
 	}
 	return state;
 }
@@ -165,14 +161,10 @@ static int answer_burst(struct running *r, cordon_run_handle *run, cordon_error 
 /* Until the run has ended; false with `*error` when it failed. */
 static bool look_after(struct running *r, cordon_run_handle *run, cordon_error **error)
 {
-	struct pollfd fds[] = {
-		{ .fd = r->signals.fd, .events = POLLIN },
-		{ .fd = cordon_run_descriptor(run), .events = POLLIN },
-	};
 	int state = cordon_poll(run, 0, error);
 
 	while (state == 0) {
-		if (poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR) {
+		if (!signals_await(&r->signals, cordon_run_descriptor(run))) {
 			cordon_cancel(run);
 			break;
 		}
@@ -257,16 +249,6 @@ static int run_it(struct running *r)
 	if (cordon_wait(run, &result, &error) < 0)
 		return finish_failed(r, error, true);
 	return finish_result(r, result);
-}
-
-/* SECURITY: nothing that is opened from here on may get the number of a stream that is closed. */
-static bool fill_streams(void)
-{
-	for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
-		/* Those before it are open, so it is the one that it gets. */
-		if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) != stream)
-			return false;
-	return true;
 }
 
 int cmd_sandbox(const struct args *args)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon setup: puts Cordon beneath a coding agent. */
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 const char about_setup[] =
 	"Has the commands of a coding agent run in Cordon, by the agent's own settings or by a\n"
@@ -21,7 +21,7 @@ static int ask_person(void *user, const char *text)
 
 	if (args_have(args, OPT_YES))
 		return 1;
-	if (args_have(args, OPT_JSON) || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+	if (args_have(args, OPT_JSON) || !is_terminal(STREAM_INPUT) || !is_terminal(STREAM_ERROR)) {
 		complain_usage(args, "there is nobody to ask; add --yes");
 		return 0;
 	}

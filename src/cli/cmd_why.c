@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon why: the answer for one path or host, with its reasons. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/system.h"
@@ -73,18 +70,11 @@ static bool is_here(const struct args *args)
 {
 	const char *directory = args->load.directory ? args->load.directory : ".";
 	const char *subject = args->operand;
-	struct stat st;
-	int dir, found;
 
 	/* An imagined host has other files. */
 	if (!subject || !subject[0] || strchr(subject, '/') || args->load.host_view)
 		return false;
-	dir = open(directory, open_directory_flags);
-	if (dir < 0)
-		return false;
-	found = fstatat(dir, subject, &st, AT_SYMLINK_NOFOLLOW);
-	(void)close(dir);
-	return found == 0;
+	return is_in_directory(directory, subject);
 }
 
 /* Few hosts are called by one word, and most missing files that somebody asks about are. */

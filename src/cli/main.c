@@ -2,9 +2,9 @@
 /* The program `cordon`: finds the command and runs it. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 const struct command commands[COMMAND_COUNT] = {
 #define COMMAND_ROW(id, name, operands, max, completion, summary) \
@@ -27,23 +27,6 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
-/* Where it ends is a SIGSEGV, which looks like the command's. */
-static bool has_stack(void)
-{
-	enum { NEEDED_KIB = 256 };
-	struct rlimit limit;
-	char text[200];
-
-	if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= NEEDED_KIB * 1024)
-		return true;
-	(void)snprintf(text, sizeof(text),
-		       "the stack may have %llu KiB only, and cordon needs %d: raise ulimit -s; "
-		       "for the command alone a shell in the sandbox can lower it",
-		       (unsigned long long)limit.rlim_cur / 1024, NEEDED_KIB);
-	print_error(text);
-	return false;
-}
-
 int main(int argc, char **argv)
 {
 	static struct args args; /* zeros; most of it is never touched */
@@ -51,7 +34,7 @@ int main(int argc, char **argv)
 
 	if (inner >= 0)
 		return inner;
-	if (!has_stack())
+	if (!system_begin(&argc, &argv))
 		return hook_is_meant(argc, argv) ? EXIT_BLOCKS : EXIT_CORDON;
 	if (argc > 0 && shell_is_meant(argv[0]))
 		return shell_main(&args, argc, argv);

@@ -6,19 +6,16 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 bool has_colour(int fd)
 {
 	const char *no_color = getenv("NO_COLOR");
 	const char *term;
 
-	if ((no_color && no_color[0]) || !isatty(fd))
+	if ((no_color && no_color[0]) || !is_terminal(fd))
 		return false;
 	term = getenv("TERM");
 	return term && strcmp(term, "dumb") != 0;
@@ -47,7 +44,7 @@ int finish_answer(const struct args *args, cordon_report *report, int status_of_
 	else
 		text = cordon_report_text(
 			report, (args_have(args, OPT_QUIET) ? CORDON_TEXT_BRIEF : 0) |
-					(has_colour(STDOUT_FILENO) ? CORDON_TEXT_COLOUR : 0));
+					(has_colour(STREAM_OUTPUT) ? CORDON_TEXT_COLOUR : 0));
 	if (text)
 		(void)fputs(text, stdout);
 	cordon_report_free(report);
@@ -64,50 +61,34 @@ int finish_denied(const struct args *args, cordon_report *report)
 		return finish_answer(args, report, EXIT_NO);
 	text = cordon_report_text(report,
 				  (args_have(args, OPT_QUIET) ? CORDON_TEXT_BRIEF : 0) |
-					  (has_colour(STDERR_FILENO) ? CORDON_TEXT_COLOUR : 0));
+					  (has_colour(STREAM_ERROR) ? CORDON_TEXT_COLOUR : 0));
 	(void)fprintf(stderr, "cordon: escalate: %s", text ? text : "denied\n");
 	cordon_report_free(report);
 	return EXIT_NO;
 }
 
-/* While a terminal is relayed (--ask tty) nothing adds the return to an end of line. */
-static const char *end_of_line(int fd)
-{
-	struct termios attributes;
-
-	return tcgetattr(fd, &attributes) == 0 && !(attributes.c_oflag & OPOST) ? "\r\n" : "\n";
-}
-
 static void print_message(const char *kind, const char *colour, const char *text)
 {
-	signals_await_room(STDERR_FILENO);
-	if (has_colour(STDERR_FILENO))
+	signals_await_room(STREAM_ERROR);
+	if (has_colour(STREAM_ERROR))
 		(void)fprintf(stderr, "cordon: \033[%sm%s\033[0m%s%s", colour, kind, text,
-			      end_of_line(STDERR_FILENO));
+			      end_of_line(STREAM_ERROR));
 	else
-		(void)fprintf(stderr, "cordon: %s%s%s", kind, text, end_of_line(STDERR_FILENO));
+		(void)fprintf(stderr, "cordon: %s%s%s", kind, text, end_of_line(STREAM_ERROR));
 }
 
 const char *read_input(size_t room, size_t *length)
 {
 	/* Not a static buffer: with one, no command of the program could start under a limit of memory. */
-	char *text =
-		mmap(NULL, room + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *text = new_pages(room + 1);
 
-	if (text != MAP_FAILED) {
+	if (text) {
 		*length = fread(text, 1, room, stdin);
 		if (!ferror(stdin))
 			return text;
 	}
 	perror("cordon: can't read the standard input");
 	return NULL;
-}
-
-bool is_regular_file(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 void print_error(const char *text)

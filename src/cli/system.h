@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program needs of the system beside libcordon; cli/linux and cli/macos implement it. */
+/* What the program needs of the system beside libcordon; cli/posix and cli/windows implement it. */
 #pragma once
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A descriptor that is readable when one of these blocked signals has come; -1: errno is set. */
-int signal_fd_open(const sigset_t *set);
-
 /*
- * Takes the next from it; false: there is none. `is_typed`, which may be NULL: the terminal sent it, as far
- * as the system tells.
+ * Before anything else: the words of the command line as UTF-8, and streams that change no byte. False: the user was
+ * told what is wrong.
  */
-bool signal_fd_take(int fd, int *number, bool *is_typed);
+bool system_begin(int *argc, char ***argv);
 
-/* This process leaves no core. */
-void forbid_core(void);
+/* SECURITY: nothing that is opened from here on may get the number of a stream that is closed. */
+bool fill_streams(void);
 
-/* Clears a secret; the compiler can't optimise it away. */
-void wipe(void *memory, size_t bytes);
+bool is_terminal(int fd);
 
-/* For open(): a directory that names are looked up in, and nothing else. */
-extern const int open_directory_flags;
+/* While a terminal is relayed (--ask tty) nothing adds the return to an end of line. */
+const char *end_of_line(int fd);
+
+bool is_regular_file(const char *path);
+
+/* Whether a file of that name, a link too, is in the directory. */
+bool is_in_directory(const char *directory, const char *name);
+
+/* Memory that costs nothing until it is used; NULL: errno is set. */
+char *new_pages(size_t bytes);
+
+/* How long a run is stepped at a time, while what it is waited for besides can't be noticed. */
+extern const int step_ms;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See system.h. */
-#include "cli/system.h"
+/* See cli/posix/signal_fd.h. */
+#include "cli/posix/signal_fd.h"
 
 #include <fcntl.h>
 #include <string.h>

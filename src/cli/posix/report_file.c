@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/system.h"
+#include "cli/posix/signal_fd.h"
 
 static bool complain_path(const struct args *args, const struct report_file *file, const char *why)
 {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/system.h"
+#include "cli/posix/signal_fd.h"
 
 static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
 				 SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH };
@@ -105,6 +105,16 @@ void signals_die_of_them(void)
 	find_deadly(&deadly);
 	forbid_core(); /* of SIGQUIT there is no core to look at */
 	(void)sigprocmask(SIG_UNBLOCK, &deadly, NULL);
+}
+
+bool signals_await(const struct signals *signals, int descriptor)
+{
+	struct pollfd fds[] = {
+		{ .fd = signals->fd, .events = POLLIN },
+		{ .fd = descriptor, .events = POLLIN },
+	};
+
+	return poll(fds, COUNT_OF(fds), -1) >= 0 || errno == EINTR;
 }
 
 void signals_pass_on(struct signals *signals, cordon_run_handle *run)
