@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a call adds to the profile in force: --add-read, --add-write, --deny, --network, … */
 #include "base/utf8.h"
+#include "base/windows_path.h"
 #include "lib/lib.h"
 #include "os/os.h"
 
@@ -18,12 +19,18 @@ static bool has_dots(struct str path)
 /* "~" and "~/x", which a shell leaves alone in --deny=~/x. */
 static int expand_home(const struct inputs *in, const char *path, struct str *out, struct err *e)
 {
+	const bool is_windows = in->places.system == PLACES_WINDOWS;
+	struct str home = in->places.home;
+
 	*out = str_of(path);
-	if (path[0] != '~' || (path[1] != '\0' && path[1] != '/'))
+	if (path[0] != '~' ||
+	    (path[1] != '\0' && path[1] != '/' && (path[1] != '\\' || !is_windows)))
 		return 0;
 	if (in->places.home.len == 0)
 		return FAIL_CAUSE(e, CAUSE_HOME_UNKNOWN, "the home directory is not known");
-	return arena_printf(in->a, out, e, "%s%s", in->places.home.p, path + 1);
+	if (is_windows && windows_show(in->a, home, &home, e) < 0)
+		return err_result(e);
+	return arena_printf(in->a, out, e, "%.*s%s", (int)home.len, home.p, path + 1);
 }
 
 /*
@@ -41,6 +48,11 @@ static int make_plain(const struct inputs *in, const char *path, struct str *out
 		return err_result(e);
 	if (in->view)
 		return view_path(in->a, in->places.system, in->places.cwd, text, out, e);
+	/* Windows itself resolves ".." in a path before it looks at the disk. */
+	if (in->places.system == PLACES_WINDOWS)
+		return os_working_directory(in->a, &base, e) < 0
+			       ? err_result(e)
+			       : view_path(in->a, PLACES_WINDOWS, base, text, out, e);
 	if (has_dots(text))
 		return inputs_absolute(in->a, text.p, out, e);
 	if (!path_is_absolute(text) && os_working_directory(in->a, &base, e) < 0)

@@ -272,7 +272,7 @@ static int check_obeyed(struct arena *a, const struct plan_inputs *in, const str
 
 	obeyed_name(profile, grant->path, grant->only != FS_ONLY_NO_DIR, &obeyed);
 	if (!obeyed.path.len &&
-	    obeyed_git_dir(a, &host_now, profile, path_parent(grant->path), &obeyed, e) < 0)
+	    obeyed_git_dir(a, host_now(), profile, path_parent(grant->path), &obeyed, e) < 0)
 		return err_result(e);
 	return obeyed.path.len ? refuse(grant->path, grant->origin, "opens what P9 protects in",
 					obeyed.path, e)
@@ -284,7 +284,7 @@ static int check_one(struct arena *a, const struct plan_inputs *in, const struct
 {
 	struct home_match home;
 
-	if (homes_match(a, &host_now, &in->places, grant->path, &home, e) < 0)
+	if (homes_match(a, host_now(), &in->places, grant->path, &home, e) < 0)
 		return err_result(e);
 	if (home.home.len)
 		return refuse(grant->path, grant->origin,

@@ -321,7 +321,7 @@ int asked_approvals(struct arena *a, const struct asked *asked, const cordon_pol
 								    ? callbacks->ask.text
 								    : STR_EMPTY,
 						 .scopes = here | lasting_scopes(&policy->lasting),
-						 .host_now = &host_now,
+						 .host_now = host_now(),
 						 .start = start,
 						 .keep = keep,
 						 .look_kept = look_kept,

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Where people live on this host: $HOME and the system's list of users. */
-#include <unistd.h>
-
 #include "lib/lib.h"
 #include "os/os.h"
 
@@ -26,13 +24,14 @@ static int find_own(void *arg, uint64_t uid, struct str home, struct err *e)
 
 int inputs_find_home(struct inputs *in, struct err *e)
 {
-	struct home_search search = { .a = in->a, .uid = getuid(), .found = STR_EMPTY };
+	struct home_search search = { .a = in->a, .uid = os_user(), .found = STR_EMPTY };
 
 	if (in->view) {
 		in->places.home = in->view->home;
 		return 0;
 	}
-	if (inputs_find_absolute(in, "HOME", &in->places.home, e) < 0)
+	if (inputs_find_absolute(in, in->places.system == PLACES_WINDOWS ? "USERPROFILE" : "HOME",
+				 &in->places.home, e) < 0)
 		return err_result(e);
 	if (in->places.home.len)
 		return 0;
@@ -77,9 +76,7 @@ static int add_home(void *arg, uint64_t uid, struct str home, struct err *e)
 
 int inputs_find_homes(const struct inputs *in, struct places *out, struct err *e)
 {
-	struct homes_search search = { .a = in->a,
-				       .uid = getuid(),
-				       .is_root = getuid() == 0 || geteuid() == 0 };
+	struct homes_search search = { .a = in->a, .uid = os_user(), .is_root = os_is_root() };
 
 	/* An imagined host has one user. */
 	if (!in->view && os_list_users(str_of(users_file), add_home, &search, e) < 0)

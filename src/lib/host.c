@@ -2,6 +2,8 @@
 /* See host.h. */
 #include "lib/host.h"
 
+#include "base/utf8.h"
+#include "base/windows_path.h"
 #include "lib/lib.h"
 #include "os/os.h"
 
@@ -31,12 +33,30 @@ static enum host_type host_type_of(enum os_type type)
 
 /* ---- Asking the system -------------------------------------------------------------- */
 
+/*
+ * SECURITY: a short name (8.3) stands for the long one that rules are about. One that is not there may be given to
+ * any file that is made later. A file that is really called so is like any other.
+ */
+static int refuse_short(struct str path, enum os_type type, struct err *e)
+{
+	char room[PATH_MAX_COMPONENT * 3 + 1], shown[128];
+	struct str name = path_name(path), real;
+
+	if (inputs_own_system() != PLACES_WINDOWS || !windows_is_short(name))
+		return 0;
+	real = type == OS_MISSING ? STR_EMPTY : os_true_name(path, room, sizeof(room));
+	if (real.len == name.len && windows_is_short(real))
+		return 0;
+	return FAIL_CAUSE(e, CAUSE_BAD_PATH, "'%s' is a short name (8.3); write the long name",
+			  utf8_show(name, shown, sizeof(shown)));
+}
+
 /* `has_no_dirs`: as far as the links of a directory tell. */
 static int look_now(struct str path, struct host_file *out, struct err *e)
 {
 	struct os_file file;
 
-	if (os_look(path, &file, e) < 0)
+	if (os_look(path, &file, e) < 0 || refuse_short(path, file.type, e) < 0)
 		return err_result(e);
 	/* P11: all runs, beside each other or after one that crashed, make the same plan. */
 	if (file.is_placeholder)
@@ -105,12 +125,22 @@ static int now_list(void *user, struct str path,
 	return os_list(path, list_one, &listing, e);
 }
 
-const struct host host_now = {
-	.look = now_look,
-	.read_link = now_read_link,
-	.read_file = now_read_file,
-	.list = now_list,
-};
+const struct host *host_now(void)
+{
+	static const struct host posix = { .look = now_look,
+					   .read_link = now_read_link,
+					   .read_file = now_read_file,
+					   .list = now_list };
+	static const struct host windows = { .look = now_look,
+					     .read_link = now_read_link,
+					     .read_file = now_read_file,
+					     .list = now_list,
+					     .folds = true,
+					     .has_table = true,
+					     .has_drives = true };
+
+	return inputs_own_system() == PLACES_WINDOWS ? &windows : &posix;
+}
 
 /* ---- Remembering --------------------------------------------------------------------- */
 
@@ -288,6 +318,8 @@ static bool view_recall(void *user, struct str path, struct host_listing *out)
 
 struct host host_view_init(struct host_view *view, struct arena *a)
 {
+	const bool is_windows = inputs_own_system() == PLACES_WINDOWS;
+
 	*view = (struct host_view){ .a = a, .folds = os_names_fold("/") };
 	return (struct host){ .user = view,
 			      .look = view_look,
@@ -295,7 +327,9 @@ struct host host_view_init(struct host_view *view, struct arena *a)
 			      .read_file = view_read_file,
 			      .list = view_list,
 			      .recall = view_recall,
-			      .folds = view->folds };
+			      .folds = view->folds,
+			      .has_table = view->folds && is_windows,
+			      .has_drives = is_windows };
 }
 
 void host_view_freeze(struct host_view *view)

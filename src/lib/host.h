@@ -34,4 +34,4 @@ struct host host_view_init(struct host_view *view, struct arena *a) NONNULL;
 void host_view_freeze(struct host_view *view) NONNULL;
 
 /* Always asks the system. */
-extern const struct host host_now;
+const struct host *host_now(void);

@@ -12,10 +12,25 @@
 
 static const char default_system_dir[] = "/etc/cordon";
 
+/* A variable of Windows that holds a path; "" if it does not. */
+static int find_windows(struct inputs *in, const char *name, struct str *out, struct err *e)
+{
+	const char *value = os_environment_find(in->environment, name);
+
+	*out = STR_EMPTY;
+	if (!value || !value[0])
+		return 0;
+	if (view_path(in->a, PLACES_WINDOWS, STR_EMPTY, str_of(value), out, e) < 0)
+		return err_wrap(e, "%%%s%%", name);
+	return 0;
+}
+
 int inputs_find_absolute(struct inputs *in, const char *name, struct str *out, struct err *e)
 {
 	const char *value = os_environment_find(in->environment, name);
 
+	if (in->places.system == PLACES_WINDOWS)
+		return find_windows(in, name, out, e);
 	*out = STR_EMPTY;
 	if (!value || value[0] != '/')
 		return 0;
@@ -40,19 +55,6 @@ static int find_xdg(struct inputs *in, const char *name, struct str below_home, 
 	return path_join(in->a, base, below, out, e);
 }
 
-/* A variable of an imagined Windows that holds a path; "" if it does not. */
-static int find_windows(struct inputs *in, const char *name, struct str *out, struct err *e)
-{
-	const char *value = os_environment_find(in->environment, name);
-
-	*out = STR_EMPTY;
-	if (!value || !value[0])
-		return 0;
-	if (view_path(in->a, PLACES_WINDOWS, STR_EMPTY, str_of(value), out, e) < 0)
-		return err_wrap(e, "%%%s%%", name);
-	return 0;
-}
-
 static int find_below_home(struct inputs *in, struct str below, struct str *out, struct err *e)
 {
 	*out = STR_EMPTY;
@@ -63,8 +65,13 @@ int inputs_absolute(struct arena *a, const char *path, struct str *out, struct e
 {
 	struct str whole = str_of(path);
 	struct str dir;
-	size_t name_at = whole.len;
+	size_t name_at;
 
+	if (inputs_own_system() == PLACES_WINDOWS &&
+	    (os_working_directory(a, &dir, e) < 0 ||
+	     view_path(a, PLACES_WINDOWS, dir, whole, &whole, e) < 0))
+		return err_result(e);
+	name_at = whole.len;
 	while (name_at > 0 && whole.p[name_at - 1] != '/')
 		name_at--;
 	if (name_at == 0)
@@ -119,10 +126,19 @@ static int find_session(struct inputs *in, struct err *e)
 
 static int find_tmpdir(struct inputs *in, struct err *e)
 {
-	if (!in->view)
-		return inputs_find_absolute(in, "TMPDIR", &in->places.tmpdir, e);
-	in->places.tmpdir = in->view->tmpdir;
-	return 0;
+	const bool is_windows = in->places.system == PLACES_WINDOWS;
+	char real[PATH_MAX_BYTES];
+
+	if (in->view) {
+		in->places.tmpdir = in->view->tmpdir;
+		return 0;
+	}
+	if (inputs_find_absolute(in, is_windows ? "TEMP" : "TMPDIR", &in->places.tmpdir, e) < 0)
+		return err_result(e);
+	/* Windows itself writes it with a short name (8.3) when the user's is long. */
+	if (!is_windows || !os_real_path(in->places.tmpdir.p, real))
+		return 0;
+	return arena_copy(in->a, str_of(real), &in->places.tmpdir, e);
 }
 
 /* Where the configuration and the state are. */

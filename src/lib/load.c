@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "base/windows_path.h"
 #include "lib/lib.h"
 #include "os/os.h"
 
@@ -276,7 +277,7 @@ static int make_state(const struct inputs *in, const struct policy *policy, stru
 	if ((!has_log && !(in->run && in->run->asks)) || !in->state_dir.len ||
 	    policy->profile->is_unsandboxed)
 		return 0;
-	if (host_now.look(host_now.user, in->state_dir, &file, e) < 0)
+	if (host_now()->look(host_now()->user, in->state_dir, &file, e) < 0)
 		return err_result(e);
 	if (file.type != HOST_MISSING)
 		return 0;
@@ -600,8 +601,14 @@ static int ask_now(struct arena *a, const struct cordon_policy *p, struct plan_i
 		   struct str *path, struct err *e)
 {
 	*in = p->plan_inputs;
-	in->host = p->inputs.view ? &p->inputs.view->host : &host_now;
-	return p->inputs.view ? view_asked(a, p->inputs.view, *path, path, e) : 0;
+	in->host = p->inputs.view ? &p->inputs.view->host : host_now();
+	if (p->inputs.view)
+		return view_asked(a, p->inputs.view, *path, path, e);
+	if (in->places.system != PLACES_WINDOWS)
+		return 0;
+	if (windows_is_path(*path) && windows_show(a, *path, path, e) < 0)
+		return err_result(e);
+	return windows_path(a, in->places.cwd, *path, WINDOWS_ASKED, path, e);
 }
 
 int load_locate(struct arena *a, const struct cordon_policy *p, struct str path,

@@ -70,7 +70,7 @@ int inputs_read_view(struct inputs *in, struct err *e)
 {
 	const struct cordon_load_options *o = in->options;
 
-	in->host = &host_now;
+	in->host = host_now();
 	if (inputs_find_system(o->platform, &in->places.system, e) < 0)
 		return err_result(e);
 	if (in->run && (o->host_view || in->places.system != inputs_own_system()))
@@ -78,7 +78,7 @@ int inputs_read_view(struct inputs *in, struct err *e)
 				  "a policy for another platform or host can't be used for a run");
 	if (o->host_view)
 		return read_file(in, o->host_view, e);
-	if (in->places.system == PLACES_WINDOWS)
+	if (in->places.system == PLACES_WINDOWS && inputs_own_system() != PLACES_WINDOWS)
 		return FAIL_CAUSE(e, CAUSE_HOST_VIEW,
 				  "Cordon can't ask this host for files of Windows; describe one "
 				  "with --host-view FILE");

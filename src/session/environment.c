@@ -4,6 +4,7 @@
  * list to list; nothing here or above it shows one.
  */
 #include "base/utf8.h"
+#include "base/windows_path.h"
 #include "session/session.h"
 
 struct making {
@@ -344,7 +345,9 @@ static int inherit_one(struct making *m, const char *entry, struct err *e)
 
 static int add_pwd(struct making *m, struct err *e)
 {
-	if (!m->in->directory || find_more(m, STR("PWD")) == 2)
+	/* No program of Windows asks for it, least of all in Cordon's form. */
+	if (!m->in->directory || find_more(m, STR("PWD")) == 2 ||
+	    windows_is_path(str_of(m->in->directory)))
 		return 0;
 	return add_pair(m, "PWD", str_of(m->in->directory), e);
 }

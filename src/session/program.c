@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The search of execvp(), as a list: it is made outside and walked inside the sandbox. */
+#include "os/os.h"
 #include "session/session.h"
 
 /* What execvp() takes when there is no PATH. */
@@ -18,25 +19,49 @@ static int add(struct arena *a, candidates *list, const char *text, struct err *
 	return 0;
 }
 
+/* `name` with each of the suffixes that a program has here; only those of a name without one are added to it. */
+static int add_all(struct arena *a, candidates *list, struct str dir, const char *name,
+		   struct err *e)
+{
+	const bool has_suffixes = os_program_suffixes[1] != NULL;
+	const char *dot = strrchr(name, '.');
+
+	for (size_t i = 0; os_program_suffixes[i]; i++) {
+		struct str file;
+
+		if (has_suffixes && !os_program_suffixes[i][0] && !dot)
+			continue;
+		if (arena_printf(a, &file, e, "%.*s%s%s%s", (int)dir.len, dir.p, dir.len ? "/" : "",
+				 name, os_program_suffixes[i]) < 0 ||
+		    add(a, list, file.p, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+/* Whether it says where the file is. */
+static bool is_a_path(const char *name)
+{
+	return name[0] == '\0' || strchr(name, '/') ||
+	       (os_path_separator == ';' && (strchr(name, '\\') || strchr(name, ':')));
+}
+
 int program_candidates(struct arena *a, const char *name, const char *path, const char *const **out,
 		       struct err *e)
 {
 	struct str rest = str_of(path ? path : default_path);
 	candidates list = { .items = NULL };
 
-	if (name[0] == '\0' || str_find(str_of(name), '/') < strlen(name)) {
-		if (add(a, &list, name, e) < 0)
+	if (is_a_path(name)) {
+		if (add_all(a, &list, STR_EMPTY, name, e) < 0)
 			return err_result(e);
 		rest.p = NULL;
 	}
 	while (rest.p) {
-		struct str dir = str_first(rest, str_find(rest, ':'));
-		struct str file;
+		struct str dir = str_first(rest, str_find(rest, os_path_separator));
 
-		/* An empty one is the working directory. */
-		if (arena_printf(a, &file, e, "%.*s%s%s", (int)dir.len, dir.p, dir.len ? "/" : "",
-				 name) < 0 ||
-		    add(a, &list, file.p, e) < 0)
+		/* An empty one is the working directory; on Windows it is nothing. */
+		if ((dir.len || os_path_separator == ':') && add_all(a, &list, dir, name, e) < 0)
 			return err_result(e);
 		rest = dir.len < rest.len ? str_from(rest, dir.len + 1) : (struct str){ NULL, 0 };
 	}

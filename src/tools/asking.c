@@ -250,7 +250,7 @@ static int fill_ask(struct toolbox_call *call, struct str path, struct ask *ask,
 	if (!policy)
 		policy = project->policy;
 	inputs = policy->plan_inputs;
-	inputs.host = &host_now;
+	inputs.host = host_now();
 	verdict = plan_resolve(policy->plan, path);
 	rule_add_words(&words, verdict.rule);
 	*ask = (struct ask){ .id = number_of(call, OWN),

@@ -63,8 +63,8 @@ TEST(a_view_remembers_and_then_keeps_still)
 	REQUIRE(unlink("d/a") == 0);
 	CHECK_INT(host.read_file(host.user, STR("d/a"), &text, &e), 0);
 	CHECK(str_is(buf_str(&text), "texttext"));
-	CHECK_INT(look(&host_now, "d/a"), HOST_MISSING);
-	CHECK_INT(count(&host_now, "d"), 2);
+	CHECK_INT(look(host_now(), "d/a"), HOST_MISSING);
+	CHECK_INT(count(host_now(), "d"), 2);
 }
 
 /* Where the file system counts them. */
@@ -86,7 +86,7 @@ TEST(a_directory_without_directories_is_known)
 	CHECK(!file.has_no_dirs);
 	/* Their links may say anything. */
 	CHECK(!os_links_count_dirs(STR("/proc")) && !os_links_count_dirs(STR("missing")));
-	CHECK_INT(host_now.look(host_now.user, STR("above/below"), &file, &e), 0);
+	CHECK_INT(host_now()->look(host_now()->user, STR("above/below"), &file, &e), 0);
 	CHECK(!file.has_no_dirs);
 }
 
@@ -106,7 +106,7 @@ TEST(a_placeholder_is_not_there)
 	CHECK_INT(count(&host, "p"), 2); /* a listing has it */
 	REQUIRE(chmod("p/.git", 0755) == 0);
 	CHECK_INT(look(&host, "p/.git"), HOST_MISSING); /* as remembered */
-	CHECK_INT(look(&host_now, "p/.git"), HOST_DIR);
+	CHECK_INT(look(host_now(), "p/.git"), HOST_DIR);
 }
 
 TEST(a_huge_directory_is_passed_on_but_not_kept)
