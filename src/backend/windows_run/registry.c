@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The backends of Windows. None is built yet that confines: `run` refuses, and names both. */
+#include "backend/windows_run/windows_run.h"
+
+const struct backend *const backends[] = { NULL };
+
+const struct backend *backend_find(struct str name)
+{
+	return str_is(name, backend_none.name) ? &backend_none : NULL;
+}
+
+const names *backend_order(const struct settings *settings)
+{
+	static struct named both[] = { { .name = STR_INIT("win_elevated") },
+				       { .name = STR_INIT("win_token") } };
+	static const names order = { .items = both, .count = COUNT_OF(both) };
+
+	(void)settings;
+	return &order;
+}
