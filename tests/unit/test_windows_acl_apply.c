@@ -4,6 +4,7 @@
  * takes out exactly ours, and never what a run that goes on needs.
  */
 #include "acl_memory.h"
+#include "backend/windows/acl_journal.h"
 #include "backend/windows/sid.h"
 #include "base/buf.h"
 #include "test.h"
@@ -348,6 +349,7 @@ TEST(cleanup_finds_what_was_moved_and_what_was_made_since)
 	made = memory_make(&machine, "/C:/Users/me/repo/src/d/new", false);
 	hooks = memory_find(&machine, "/C:/Users/me/repo/.git/hooks");
 	memory_move(&machine, hooks, memory_find(&machine, "/C:/o"), "hooks");
+	(void)memory_make(&machine, "/C:/Users/me/repo/.git/hooks", true); /* in its place */
 	CHECK(end(&p) == 0);
 	done(&p);
 	found = clean(0);
@@ -356,6 +358,80 @@ TEST(cleanup_finds_what_was_moved_and_what_was_made_since)
 	      !has_entry("/C:/o/hooks", capability(1)));
 	CHECK_INT(machine.objects[made].acl.count, 2); /* what it has from the profile */
 	CHECK(clean(0).changed == 0);
+}
+
+TEST(a_cleanup_that_failed_somewhere_is_done_again)
+{
+	static char before[sizeof(*snapshots)];
+	struct windows_acl_cleanup found;
+	struct wanted w;
+	struct process p, q;
+	struct memory_object *pre;
+
+	build();
+	want(&w, 1);
+	(void)snprintf(before, sizeof(before), "%s", snapshot(0));
+	start(&p, 0);
+	REQUIRE(apply(&p, &w) == 0 && end(&p) == 0);
+	done(&p);
+	pre = &machine.objects[memory_find(&machine, "/C:/Users/me/repo/.git/hooks/pre")];
+	pre->is_closed = true;
+	start(&q, 0);
+	CHECK(windows_acl_cleanup(&q.a, &q.p.system, &found, &q.e) < 0);
+	CHECK_INT(q.e.cause, CAUSE_ACL_CLOSED);
+	done(&q);
+	CHECK(!has_entry("/C:/Users/me/repo/src/a.c", capability(1))); /* the rest is clean */
+	pre->is_closed = false;
+	(void)clean(0);
+	CHECK_STR(snapshot(1), before);
+}
+
+TEST(a_placeholder_stays_while_any_run_needs_it)
+{
+	struct process first, second;
+	struct wanted w, other;
+
+	build();
+	want(&w, 1);
+	want(&other, 2);
+	start(&first, 0);
+	start(&second, 0);
+	REQUIRE(apply(&first, &w) == 0 && apply(&second, &other) == 0);
+	CHECK(end(&first) == 0);
+	CHECK(memory_find(&machine, "/C:/Users/me/repo/.claude") >= 0);
+	CHECK(memory_find(&machine, "/C:/Users/me/repo/sub/file") >= 0);
+	done(&first);
+	(void)clean(0);
+	CHECK(memory_find(&machine, "/C:/Users/me/repo/sub/file") >= 0);
+	CHECK(!writes("/C:/Users/me/repo/.claude", 2));
+	CHECK(end(&second) == 0);
+	CHECK(memory_find(&machine, "/C:/Users/me/repo/.claude") < 0);
+	CHECK(memory_find(&machine, "/C:/Users/me/repo/sub") < 0);
+	done(&second);
+}
+
+TEST(a_torn_record_is_none_and_spoils_none)
+{
+	struct acl_record made = { .kind = ACL_MADE, .path = STR("/C:/a b/\xc3\xa9%") };
+	acl_records found = { .items = NULL };
+	scoped_arena a = ARENA_INIT(1 << 16);
+	scoped_buf one = BUF_INIT(4096), all = BUF_INIT(1 << 16);
+	struct err e = ERR_INIT;
+
+	CHECK(acl_record_print(&made, &one, &e) == 0);
+	for (size_t cut = 0; cut < one.len; cut++) {
+		found.count = 0;
+		buf_clear(&all);
+		buf_add(&all, str_first(buf_str(&one), cut));
+		CHECK(acl_journal_parse(&a, buf_str(&all), &found, &e) == 0);
+		CHECK_INT(found.count,
+			  cut + 1 == one.len); /* but for the end of the line it is there */
+		found.count = 0;
+		buf_add(&all, buf_str(&one));
+		CHECK(acl_journal_parse(&a, buf_str(&all), &found, &e) == 0);
+		CHECK_INT(found.count, cut + 1 == one.len ? 2 : 1);
+		CHECK(str_eq(found.items[0].path, made.path));
+	}
 }
 
 struct seen {

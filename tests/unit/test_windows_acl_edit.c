@@ -117,6 +117,14 @@ TEST(a_capability_has_a_form_that_no_account_has)
 	CHECK_INT(one.p[1], 8); /* an account of a domain has five numbers */
 	CHECK(!sid_is_capability(sid_bytes(me)) && !sid_is_capability(sid_bytes(users)));
 	CHECK(!sid_is_capability(str_first(one, one.len - 4)));
+	for (size_t at = 0; at < 16; at++) { /* 128 bits of the digest count */
+		unsigned char digest[SHA256_BYTES] = { 1 };
+		struct str text = STR_EMPTY;
+
+		digest[at] ^= 0x80;
+		CHECK(sid_of_capability(&arena, digest, &text, &error) == 0);
+		CHECK(!str_is(text, capability(1)));
+	}
 	for (size_t at = 0; at < 24; at++) {
 		char other[SID_MAX_BYTES];
 
@@ -168,6 +176,25 @@ TEST(what_is_there_already_is_not_added_again)
 	REQUIRE(acl_add(&arena, end(&before), &in, &once, &error) == 0);
 	CHECK(acl_add(&arena, once, &in, &twice, &error) == 0 && str_eq(once, twice));
 	CHECK(!str_eq(once, end(&before)));
+}
+
+TEST(an_entry_with_other_rights_or_flags_is_another)
+{
+	const char *cap = capability(1);
+	struct acl_ace one = deny(cap, 3), fewer = one, own = one;
+	struct acl_addition in = { .aces = &one, .count = 1 };
+	struct builder before;
+	struct str list = STR_EMPTY;
+
+	fewer.mask &= ~0x10000u; /* DELETE */
+	own.flags = 0;
+	begin(&before);
+	add(&before, 1, 3, fewer.mask, cap);
+	add(&before, 1, 0, one.mask, cap);
+	CHECK(acl_has_all(end(&before), &fewer, 1) && acl_has_all(end(&before), &own, 1));
+	CHECK(!acl_has_all(end(&before), &one, 1));
+	CHECK(acl_add(&arena, end(&before), &in, &list, &error) == 0);
+	CHECK(acl_has_all(list, &one, 1) && acl_has_all(list, &fewer, 1));
 }
 
 TEST(what_could_mean_something_else_is_refused)
