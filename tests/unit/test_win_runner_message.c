@@ -5,19 +5,21 @@
 
 static const char *argv[] = { "make", "", "a b\\\"c", "\xed\xa0\x80", NULL };
 static const char *environment[] = { "PATH=C:\\x", "=C:=C:\\", NULL };
+static const char *programs[] = { "C:\\a\\make", "C:\\make.exe", NULL };
+static const char *canaries[] = { "C:\\1", "C:\\2", "C:\\3", NULL };
 static const char *sids[] = { "S-1-5-21-1-2-3-4", "logon", NULL };
 
 static struct runner_message start_message(void)
 {
 	return (struct runner_message){
 		.type = RUNNER_START,
-		.start = { .program = "C:\\make.exe",
+		.start = { .programs = { programs, 2 },
+			   .canaries = { canaries, 3 },
 			   .directory = "C:\\r",
 			   .argv = { argv, 4 },
 			   .environment = { environment, 2 },
 			   .sids = { sids, 2 },
 			   .stdio = { 4, UINT64_C(0xffffffffffff), 0 },
-			   .job = 12,
 			   .closed_v4 = 40000,
 			   .closed_v6 = 65535 },
 	};
@@ -57,21 +59,20 @@ TEST(a_start_comes_back_as_it_was)
 	REQUIRE(print(&m, &text) == 0);
 	REQUIRE(parse(&a, buf_str(&text), &back, &used) == 0 && used == text.len);
 	CHECK_INT(back.type, RUNNER_START);
-	CHECK_STR(back.start.program, m.start.program);
+	check_list(&back.start.programs, &m.start.programs);
+	check_list(&back.start.canaries, &m.start.canaries);
 	CHECK_STR(back.start.directory, m.start.directory);
 	check_list(&back.start.argv, &m.start.argv);
 	check_list(&back.start.environment, &m.start.environment);
 	check_list(&back.start.sids, &m.start.sids);
 	CHECK(memcmp(back.start.stdio, m.start.stdio, sizeof(m.start.stdio)) == 0);
-	CHECK_INT(back.start.job, 12);
 	CHECK_INT(back.start.closed_v4, 40000);
 	CHECK_INT(back.start.closed_v6, 65535);
 }
 
 TEST(the_other_messages_come_back_as_they_were)
 {
-	static const enum runner_type types[] = { RUNNER_KILL, RUNNER_HELLO, RUNNER_STARTED,
-						  RUNNER_EXITED, RUNNER_FAILED };
+	static const enum runner_type types[] = { RUNNER_HELLO, RUNNER_STARTED, RUNNER_FAILED };
 	scoped_arena a = ARENA_INIT(1 << 20);
 	scoped_buf text = BUF_INIT(RUNNER_MAX_BYTES);
 	struct str rest;
@@ -79,7 +80,9 @@ TEST(the_other_messages_come_back_as_they_were)
 	for (size_t i = 0; i < COUNT_OF(types); i++) {
 		struct runner_message m = { .type = types[i],
 					    .process = 77,
-					    .status = UINT32_C(0xc0000005),
+					    .handle = 8,
+					    .thread = UINT64_C(0x100000000),
+					    .index = 3,
 					    .stage = RUNNER_STAGE_CHECK,
 					    .os_error = 5,
 					    .text = "no" };
@@ -92,14 +95,14 @@ TEST(the_other_messages_come_back_as_they_were)
 
 		REQUIRE(parse(&a, rest, &back, &used) == 0 && used > 0);
 		CHECK_INT(back.type, types[i]);
-		CHECK_INT(runner_is_order(back.type), types[i] == RUNNER_KILL);
-		if (types[i] == RUNNER_HELLO || types[i] == RUNNER_STARTED)
+		CHECK(!runner_is_order(back.type));
+		if (types[i] != RUNNER_FAILED)
 			CHECK_INT(back.process, 77);
-		if (types[i] == RUNNER_EXITED)
-			CHECK_INT(back.status, UINT32_C(0xc0000005));
+		if (types[i] == RUNNER_STARTED)
+			CHECK(back.handle == 8 && back.thread == UINT64_C(0x100000000));
 		if (types[i] == RUNNER_FAILED)
 			CHECK(back.stage == RUNNER_STAGE_CHECK && back.os_error == 5 &&
-			      strcmp(back.text, "no") == 0);
+			      back.index == 3 && strcmp(back.text, "no") == 0);
 		rest = str_from(rest, used);
 	}
 	CHECK_INT(rest.len, 0);
@@ -143,21 +146,21 @@ TEST(a_body_that_is_shorter_or_longer_is_refused)
 
 TEST(another_version_type_or_size_is_refused_at_once)
 {
-	static const unsigned char wrong[][8] = {
-		{ 4, 0, 0, 0, 2, 0, 2, 0 },    { 4, 0, 0, 0, 0, 0, 2, 0 },
-		{ 4, 0, 0, 0, 1, 0, 0, 0 },    { 4, 0, 0, 0, 1, 0, 20, 0 },
-		{ 4, 0, 0, 0, 1, 0, 2, 1 },    { 3, 0, 0, 0, 1, 0, 2, 0 },
-		{ 0, 0, 0, 0, 1, 0, 2, 0 },    { 0xff, 0xff, 0xff, 0xff, 1, 0, 2, 0 },
-		{ 0, 0, 0x10, 0, 1, 0, 2, 0 },
+	static const unsigned char wrong[][12] = {
+		{ 8, 0, 0, 0, 2, 0, 16, 0, 7 },	   { 8, 0, 0, 0, 0, 0, 16, 0, 7 },
+		{ 8, 0, 0, 0, 1, 0, 0, 0, 7 },	   { 8, 0, 0, 0, 1, 0, 20, 0, 7 },
+		{ 8, 0, 0, 0, 1, 0, 16, 1, 7 },	   { 3, 0, 0, 0, 1, 0, 16, 0, 7 },
+		{ 0, 0, 0, 0, 1, 0, 16, 0, 7 },	   { 0xff, 0xff, 0xff, 0xff, 1, 0, 16, 0, 7 },
+		{ 0, 0, 0x10, 0, 1, 0, 16, 0, 7 },
 	};
-	static const unsigned char right[8] = { 4, 0, 0, 0, 1, 0, 2, 0 };
+	static const unsigned char right[12] = { 8, 0, 0, 0, 1, 0, 16, 0, 7 };
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct runner_message back;
 	size_t used;
 
-	CHECK(parse(&a, (struct str){ (const char *)right, 8 }, &back, &used) == 0 && used == 8);
+	CHECK(parse(&a, (struct str){ (const char *)right, 12 }, &back, &used) == 0 && used == 12);
 	for (size_t i = 0; i < COUNT_OF(wrong); i++)
-		CHECK(parse(&a, (struct str){ (const char *)wrong[i], 8 }, &back, &used) < 0);
+		CHECK(parse(&a, (struct str){ (const char *)wrong[i], 12 }, &back, &used) < 0);
 }
 
 TEST(a_start_without_a_command_or_without_a_restriction_is_refused)
@@ -166,20 +169,22 @@ TEST(a_start_without_a_command_or_without_a_restriction_is_refused)
 	struct runner_message back;
 	size_t used;
 
-	for (int what = 0; what < 5; what++) {
+	for (int what = 0; what < 6; what++) {
 		scoped_buf text = BUF_INIT(RUNNER_MAX_BYTES);
 		struct runner_message m = start_message();
 
 		if (what == 0)
-			m.start.program = "";
+			m.start.programs.count = 0;
 		if (what == 1)
 			m.start.directory = "";
 		if (what == 2)
 			m.start.sids.count = 0;
 		if (what == 3)
 			m.start.closed_v4 = 65536;
+		if (what == 4)
+			m.start.canaries.count = 2;
 		REQUIRE(print(&m, &text) == 0);
-		CHECK((parse(&a, buf_str(&text), &back, &used) == 0) == (what == 4));
+		CHECK((parse(&a, buf_str(&text), &back, &used) == 0) == (what == 5));
 	}
 }
 
@@ -191,7 +196,7 @@ TEST(what_is_too_much_is_not_said)
 
 	REQUIRE(large != NULL);
 	memset(large, 'x', RUNNER_MAX_BYTES);
-	m.start.program = large;
+	m.start.directory = large;
 	CHECK(print(&m, &text) < 0);
 	m = start_message();
 	m.start.argv.count = 0;

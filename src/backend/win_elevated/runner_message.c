@@ -27,14 +27,14 @@ static void add_list(struct buf *b, const struct runner_list *list)
 
 static void add_start(struct buf *b, const struct runner_start *start)
 {
-	add_text(b, start->program);
 	add_text(b, start->directory);
+	add_list(b, &start->programs);
 	add_list(b, &start->argv);
 	add_list(b, &start->environment);
 	add_list(b, &start->sids);
 	for (size_t i = 0; i < COUNT_OF(start->stdio); i++)
 		add_number(b, start->stdio[i], 8);
-	add_number(b, start->job, 8);
+	add_list(b, &start->canaries);
 	add_number(b, start->closed_v4, 4);
 	add_number(b, start->closed_v6, 4);
 }
@@ -45,19 +45,19 @@ static void add_body(struct buf *b, const struct runner_message *m)
 	case RUNNER_START:
 		add_start(b, &m->start);
 		break;
-	case RUNNER_KILL:
-		break;
 	case RUNNER_HELLO:
+		add_number(b, m->process, 4);
+		break;
 	case RUNNER_STARTED:
 		add_number(b, m->process, 4);
+		add_number(b, m->handle, 8);
+		add_number(b, m->thread, 8);
 		break;
 	case RUNNER_FAILED:
 		add_number(b, (uint64_t)m->stage, 4);
 		add_number(b, m->os_error, 4);
+		add_number(b, m->index, 4);
 		add_text(b, m->text);
-		break;
-	case RUNNER_EXITED:
-		add_number(b, m->status, 4);
 		break;
 	}
 }
@@ -69,6 +69,7 @@ int runner_print(const struct runner_message *m, struct buf *out, struct err *e)
 
 	if (m->type == RUNNER_START &&
 	    (start->argv.count > RUNNER_MAX_WORDS || !start->argv.count ||
+	     start->programs.count > RUNNER_MAX_WORDS ||
 	     start->environment.count > RUNNER_MAX_WORDS || start->sids.count > RUNNER_MAX_SIDS))
 		return FAIL(e, ERR_LIMIT, "a command has 1 to %d words and at most %d variables",
 			    RUNNER_MAX_WORDS, RUNNER_MAX_WORDS);
@@ -169,20 +170,22 @@ static void take_list(struct reading *r, size_t max, struct runner_list *out)
 
 static void take_start(struct reading *r, struct runner_start *out)
 {
-	out->program = take_text(r);
 	out->directory = take_text(r);
+	take_list(r, RUNNER_MAX_WORDS, &out->programs);
 	take_list(r, RUNNER_MAX_WORDS, &out->argv);
 	take_list(r, RUNNER_MAX_WORDS, &out->environment);
 	take_list(r, RUNNER_MAX_SIDS, &out->sids);
 	for (size_t i = 0; i < COUNT_OF(out->stdio); i++)
 		out->stdio[i] = take_number(r, 8);
-	out->job = take_number(r, 8);
+	take_list(r, RUNNER_CANARIES, &out->canaries);
 	out->closed_v4 = (uint32_t)take_number(r, 4);
 	out->closed_v6 = (uint32_t)take_number(r, 4);
 	if (r->e->code != ERR_OK)
 		return;
-	if (!out->argv.count || !out->program[0] || !out->directory[0])
+	if (!out->argv.count || !out->programs.count || !out->directory[0])
 		refuse(r, "it has no command");
+	if (out->canaries.count != RUNNER_CANARIES)
+		refuse(r, "it has nothing to be tried");
 	/* SECURITY: a token that nothing restricts is not what anybody asks for. */
 	if (!out->sids.count)
 		refuse(r, "nothing restricts its token");
@@ -196,6 +199,7 @@ static void take_failed(struct reading *r, struct runner_message *out)
 	struct str text;
 
 	out->os_error = (uint32_t)take_number(r, 4);
+	out->index = (uint32_t)take_number(r, 4);
 	text = take_bytes(r);
 	if (r->e->code == ERR_OK && (stage == 0 || stage >= RUNNER_STAGE_COUNT))
 		refuse(r, "what failed is not known");
@@ -214,17 +218,16 @@ static void take_body(struct reading *r, uint64_t type, struct runner_message *o
 	case RUNNER_START:
 		take_start(r, &out->start);
 		break;
-	case RUNNER_KILL:
-		break;
 	case RUNNER_HELLO:
+		out->process = (uint32_t)take_number(r, 4);
+		break;
 	case RUNNER_STARTED:
 		out->process = (uint32_t)take_number(r, 4);
+		out->handle = take_number(r, 8);
+		out->thread = take_number(r, 8);
 		break;
 	case RUNNER_FAILED:
 		take_failed(r, out);
-		break;
-	case RUNNER_EXITED:
-		out->status = (uint32_t)take_number(r, 4);
 		break;
 	default:
 		refuse(r, "its type is not known");
@@ -266,5 +269,5 @@ int runner_parse(struct arena *a, struct str bytes, struct runner_message *out, 
 
 bool runner_is_order(enum runner_type type)
 {
-	return type == RUNNER_START || type == RUNNER_KILL;
+	return type == RUNNER_START;
 }
