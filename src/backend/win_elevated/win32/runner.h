@@ -31,6 +31,11 @@ struct runner_request {
 	size_t sid_count;
 	const char *capability; /* one of them, which the canaries are for */
 	bool is_offline;	/* the loopback has to be closed */
+	/*
+	 * Starts the runner, suspended: a Windows error, 0 for none. NULL: as the account. The tests have another one, because
+	 * Wine has no accounts.
+	 */
+	uint32_t (*start)(wchar_t *program, wchar_t *line, struct process *out);
 };
 
 struct runner_failure {

@@ -15,8 +15,8 @@ struct talk {
 	const struct runner_request *in;
 	struct arena *a;
 	char name[NAME];
-	int orders, answers;	    /* descriptors of our ends */
-	PROCESS_INFORMATION runner; /* hProcess NULL: none */
+	int orders, answers;   /* descriptors of our ends */
+	struct process runner; /* its handle is NULL: none */
 	struct trial trial;
 	struct buf heard;
 	uint64_t deadline;
@@ -57,7 +57,7 @@ static int make_pipes(struct talk *t, struct err *e)
 /* Until the pipe may be ready, the runner has ended, or time is over. */
 static int await(struct talk *t, int fd, bool for_writing, struct err *e)
 {
-	HANDLE handles[] = { handle_wait(fd, for_writing), t->runner.hProcess };
+	HANDLE handles[] = { handle_wait(fd, for_writing), t->runner.handle };
 	const uint64_t now = GetTickCount64();
 	DWORD r;
 
@@ -140,30 +140,48 @@ static int make_command_line(struct talk *t, wchar_t **program, wchar_t **line, 
 	return process_command_line(t->a, argv, line, e);
 }
 
-static int log_on(struct talk *t, wchar_t *program, wchar_t *line, struct err *e)
+/* No environment of the user's, and no profile. */
+static DWORD log_on(struct talk *t, wchar_t *program, wchar_t *line)
 {
 	STARTUPINFOW how = { .cb = sizeof(how),
 			     .dwFlags = STARTF_USESHOWWINDOW,
 			     .wShowWindow = SW_HIDE };
+	PROCESS_INFORMATION made = { .hProcess = NULL };
 	wchar_t name[WIN32_NAME], password[MACHINE_PASSWORD_BYTES], system[MAX_PATH];
 	DWORD code;
 
 	win32_name(machine_account_names[t->in->account], name);
 	if (wide_text(str_of(t->in->secret->password), password, COUNT_OF(password)) < 0)
-		return FAIL(e, ERR_INTERNAL, "a password is not text");
+		return ERROR_INVALID_PASSWORD;
 	if (!GetSystemDirectoryW(system, COUNT_OF(system)))
-		return FAIL_WINDOWS(e, GetLastError(), "the system's directory is not known");
-	/* No environment of the user's, and no profile. */
+		return GetLastError();
 	code = CreateProcessWithLogonW(name, L".", password, 0, program, line,
 				       CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT |
 					       CREATE_NEW_CONSOLE,
-				       NULL, system, &how, &t->runner)
+				       NULL, system, &how, &made)
 		       ? ERROR_SUCCESS
 		       : GetLastError();
 	SecureZeroMemory(password, sizeof(password));
+	/* Wine may say that it has started one. */
+	if (code == ERROR_SUCCESS && !made.hProcess)
+		return ERROR_CALL_NOT_IMPLEMENTED;
+	if (code == ERROR_SUCCESS)
+		t->runner = (struct process){ .handle = made.hProcess,
+					      .thread = made.hThread,
+					      .id = made.dwProcessId };
+	return code;
+}
+
+static int start_suspended(struct talk *t, struct err *e)
+{
+	wchar_t *program, *line;
+	DWORD code;
+
+	if (make_command_line(t, &program, &line, e) < 0)
+		return err_result(e);
+	code = t->in->start ? t->in->start(program, line, &t->runner) : log_on(t, program, line);
 	if (code == ERROR_SUCCESS)
 		return 0;
-	t->runner = (PROCESS_INFORMATION){ .hProcess = NULL };
 	(void)FAIL_WINDOWS(e, code, "can't start the runner as %s",
 			   machine_account_names[t->in->account]);
 	if (code == ERROR_ACCESS_DENIED)
@@ -175,12 +193,9 @@ static int log_on(struct talk *t, wchar_t *program, wchar_t *line, struct err *e
 
 static int start_runner(struct talk *t, struct err *e)
 {
-	wchar_t *program, *line;
-
-	if (make_command_line(t, &program, &line, e) < 0 || log_on(t, program, line, e) < 0 ||
-	    job_add(t->in->job, t->runner.hProcess, e) < 0)
+	if (start_suspended(t, e) < 0 || job_add(t->in->job, t->runner.handle, e) < 0)
 		return err_result(e);
-	if (ResumeThread(t->runner.hThread) == (DWORD)-1)
+	if (ResumeThread(t->runner.thread) == (DWORD)-1)
 		return FAIL_WINDOWS(e, GetLastError(), "the runner can't be resumed");
 	return 0;
 }
@@ -194,7 +209,7 @@ static int check_end(struct talk *t, int fd, bool for_writing, struct err *e)
 	while (!(client = pipe_client(fd)))
 		if (await(t, fd, for_writing, e) < 0)
 			return err_result(e);
-	return client == t->runner.dwProcessId
+	return client == t->runner.id
 		       ? 0
 		       : FAIL(e, ERR_SYS, "another process than the runner has opened its pipe");
 }
@@ -216,9 +231,9 @@ static int check_account(struct talk *t, struct err *e)
 			sid[0] = '\0';
 		CloseHandle(token);
 	}
-	/* SECURITY: this thread must not go on as somebody else. */
-	if (!RevertToSelf())
-		abort();
+	/* Else this thread could open nothing: it would act as somebody whom it may only identify. */
+	if (!RevertToSelf() && !SetThreadToken(NULL, NULL))
+		return FAIL_WINDOWS(e, GetLastError(), "this thread can't become itself again");
 	return strcmp(sid, t->in->secret->sid) == 0
 		       ? 0
 		       : FAIL_CAUSE(e, CAUSE_WITHOUT_EFFECT,
@@ -234,7 +249,7 @@ static int meet(struct talk *t, struct err *e)
 	if (check_end(t, t->answers, false, e) < 0 || check_end(t, t->orders, true, e) < 0 ||
 	    hear(t, &m, e) < 0)
 		return err_result(e);
-	if (m.type != RUNNER_HELLO || m.process != t->runner.dwProcessId)
+	if (m.type != RUNNER_HELLO || m.process != t->runner.id)
 		return FAIL(e, ERR_SYNTAX, "the runner says something else than was expected");
 	return check_account(t, e);
 }
@@ -255,8 +270,8 @@ static int give_streams(struct talk *t, struct runner_start *start, struct err *
 			err_add_line(e, "redirect its input and output to files or pipes");
 			return err_result(e);
 		}
-		if (!own || !DuplicateHandle(GetCurrentProcess(), own, t->runner.hProcess, &given,
-					     0, FALSE, DUPLICATE_SAME_ACCESS))
+		if (!own || !DuplicateHandle(GetCurrentProcess(), own, t->runner.handle, &given, 0,
+					     FALSE, DUPLICATE_SAME_ACCESS))
 			return FAIL_WINDOWS(e, GetLastError(),
 					    "a stream can't be given to the command");
 		start->stdio[i] = (uintptr_t)given;
@@ -301,9 +316,9 @@ static int take_command(struct talk *t, const struct runner_message *m, struct p
 	HANDLE process = NULL, thread = NULL;
 	BOOL is_in_job = FALSE;
 
-	if (DuplicateHandle(t->runner.hProcess, (HANDLE)(uintptr_t)m->handle, GetCurrentProcess(),
+	if (DuplicateHandle(t->runner.handle, (HANDLE)(uintptr_t)m->handle, GetCurrentProcess(),
 			    &process, 0, FALSE, DUPLICATE_SAME_ACCESS) &&
-	    DuplicateHandle(t->runner.hProcess, (HANDLE)(uintptr_t)m->thread, GetCurrentProcess(),
+	    DuplicateHandle(t->runner.handle, (HANDLE)(uintptr_t)m->thread, GetCurrentProcess(),
 			    &thread, 0, FALSE, DUPLICATE_SAME_ACCESS) &&
 	    GetProcessId(process) == m->process && GetProcessIdOfThread(thread) == m->process &&
 	    IsProcessInJob(process, t->in->job->handle, &is_in_job) && is_in_job) {
@@ -359,14 +374,14 @@ static void end_runner(struct talk *t)
 {
 	enum { END_MS = 5000 };
 
-	if (!t->runner.hProcess)
+	if (!t->runner.handle)
 		return;
-	if (WaitForSingleObject(t->runner.hProcess, END_MS) != WAIT_OBJECT_0) {
-		(void)TerminateProcess(t->runner.hProcess, 1);
-		(void)WaitForSingleObject(t->runner.hProcess, INFINITE);
+	if (WaitForSingleObject(t->runner.handle, END_MS) != WAIT_OBJECT_0) {
+		(void)TerminateProcess(t->runner.handle, 1);
+		(void)WaitForSingleObject(t->runner.handle, INFINITE);
 	}
-	CloseHandle(t->runner.hProcess);
-	CloseHandle(t->runner.hThread);
+	CloseHandle(t->runner.handle);
+	CloseHandle(t->runner.thread);
 }
 
 int runner_start_command(struct arena *a, const struct runner_request *in, struct process *out,
@@ -382,8 +397,8 @@ int runner_start_command(struct arena *a, const struct runner_request *in, struc
 		return err_result(e);
 	r = converse(&t, out, failure, e);
 	trial_end(&t.trial);
-	if (r < 0 && t.runner.hProcess)
-		(void)TerminateProcess(t.runner.hProcess, 1);
+	if (r < 0 && t.runner.handle)
+		(void)TerminateProcess(t.runner.handle, 1);
 	if (t.orders >= 0)
 		handle_close(t.orders);
 	if (t.answers >= 0)
