@@ -9,6 +9,7 @@
 #include "agents/hook.h"
 #include "agents/proof.h"
 #include "audit/refused.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "os/os.h"
 #include "report/report.h"
@@ -114,18 +115,31 @@ static int judge_place(struct hook *h, const struct hook_file *file, struct str 
 	return refuse(h, h->call.can_ask && denial_can_be_allowed(&in, &denial), buf_str(&text), e);
 }
 
+/* What the kernel finds there; then what a program finds that takes ".." out of the text first. */
+static int judge_reading(struct hook *h, const struct hook_file *file, struct str path,
+			 struct err *e)
+{
+	struct located located;
+	struct str plain;
+
+	if (load_reach(h->a, h->policy, path, &located, e) < 0 ||
+	    judge_place(h, file, located.path, e) < 0 ||
+	    path_plain(h->a, h->call.directory, path, &plain, e) < 0 ||
+	    load_reach(h->a, h->policy, plain, &located, e) < 0)
+		return err_result(e);
+	return judge_place(h, file, located.path, e);
+}
+
 static int judge_file(struct hook *h, const struct hook_file *file, struct err *e)
 {
 	struct str readings[HOOK_READINGS];
-	struct located located;
 	size_t count;
 
 	if (hook_find_readings(h->a, file->path, h->policy->inputs.places.home, readings, &count,
 			       e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < count; i++)
-		if (load_reach(h->a, h->policy, readings[i], &located, e) < 0 ||
-		    judge_place(h, file, located.path, e) < 0)
+		if (judge_reading(h, file, readings[i], e) < 0)
 			return err_result(e);
 	return 0;
 }

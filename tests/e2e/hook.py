@@ -113,6 +113,37 @@ def files_of_tools_are_judged_by_the_policy(w: World):
 
 
 @case
+def a_path_is_refused_if_one_of_its_two_readings_is(w: World):
+    """The kernel follows a link and then goes up; many programs take ".." out of the text first."""
+    policy(w)
+    top = w.top
+    for name in ("secret/sub", "other/sub", "repo/sub", "repo/other", "repo/secret"):
+        (top / name).mkdir(exist_ok=True)
+    (w.repo / "to_secret").symlink_to(top / "secret/sub")
+    (w.repo / "to_other").symlink_to(top / "other/sub")
+    (w.repo / "to_sub").symlink_to(w.repo / "sub")
+    (top / "back").symlink_to(w.repo / "sub")
+    (w.repo / "secret/there").touch()
+    rows = [("to_secret/../there", "deny", "deny"),  # the kernel: secret/there; as text: repo/there
+            ("to_other/../x", None, "ask"),  # the kernel: other/x; as text: repo/x
+            (f"{top}/back/../secret/there", "deny", "deny"),  # the kernel: repo/secret/there; as text: secret/there
+            (f"{top}/back/../other/x", None, "ask"),  # the kernel: repo/other/x; as text: other/x
+            ("missing/../../secret/there", "deny", "deny"), ("to_sub/../secret/there", None, None), ("to_sub/../x", None, None)]
+    for path, read, write in rows:
+        assert decision(hook(w, "claude", claude(w, "Read", {"file_path": path}))) == read, path
+        assert decision(hook(w, "claude", claude(w, "Write", {"file_path": path, "content": "x"}))) == write, path
+        hard = write and "deny"
+        assert decision(hook(w, "gemini", gemini(w, "read_file", {"file_path": path}))) == read, path
+        assert decision(hook(w, "gemini", gemini(w, "write_file", {"file_path": path, "content": "x"}))) == hard, path
+        assert decision(hook(w, "opencode", opencode(w, "write", {"filePath": path, "content": "x"}))) == hard, path
+    # A search starts there, too; and the directory that the agent is in may be a link.
+    assert decision(hook(w, "claude", claude(w, "Glob", {"pattern": "*", "path": f"{top}/back/../secret"}))) == "deny"
+    assert decision(hook(w, "claude", claude(w, "Glob", {"pattern": "../secret/*", "path": f"{top}/back"}))) == "deny"
+    assert decision(hook(w, "claude", claude(w, "Read", {"file_path": "../secret/there"}, cwd=top / "back"))) == "deny"
+    assert decision(hook(w, "claude", claude(w, "Read", {"file_path": "../there"}, cwd=w.repo / "sub"))) is None
+
+
+@case
 def what_is_hidden_stays_hidden(w: World):
     policy(w)
     (w.repo / "link").symlink_to(w.top / "secret/there")
