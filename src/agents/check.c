@@ -16,7 +16,6 @@
 #include "os/os.h"
 #include "os/program.h"
 #include "os/streams.h"
-#include "report/request.h"
 
 #define SHOWN(s) utf8_show((s), (char[512]){ 0 }, 512)
 
@@ -24,25 +23,6 @@ enum {
 	OUTPUT_MAX_BYTES = 1 << 20,
 	PROBE_PATIENCE_MS = 60000,
 };
-
-/* ---- The answer of the supervisor ----------------------------------------------------------------- */
-
-int setup_prove(struct arena *a, struct proof *out, struct err *e)
-{
-	const struct json *hello;
-
-	*out = (struct proof){ .is_inside = false };
-	if (request_hello(a, &hello, e) < 0)
-		return err_result(e);
-	if (hello)
-		*out = (struct proof){ .is_inside = true,
-				       .is_shell = value_bool(hello, "shell"),
-				       .run = value_str(hello, "run"),
-				       .profile = value_str(hello, "profile"),
-				       .backend = value_str(hello, "backend"),
-				       .policy = value_str(hello, "policy") };
-	return 0;
-}
 
 /* ---- Problems -------------------------------------------------------------------------------------- */
 
@@ -211,12 +191,12 @@ static bool take_behind(struct str text, struct str word, struct str *out)
 }
 
 /* As setup_print() prints it for --inside, perhaps within JSON. */
-static bool take_proof(struct str text, struct proof *out)
+static bool take_proof(struct str text, struct outer *out)
 {
-	out->is_inside = take_behind(text, STR("inside: run "), &out->run) &&
-			 take_behind(text, STR(", profile "), &out->profile) &&
-			 take_behind(text, STR(", backend "), &out->backend);
-	return out->is_inside;
+	out->is_there = take_behind(text, STR("inside: run "), &out->run) &&
+			take_behind(text, STR(", profile "), &out->profile) &&
+			take_behind(text, STR(", backend "), &out->backend);
+	return out->is_there;
 }
 
 /* Its directory is made and removed here: the script may be killed. */

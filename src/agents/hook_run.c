@@ -7,13 +7,13 @@
  * can't be judged is an error, which the caller makes a refusal.
  */
 #include "agents/hook.h"
-#include "agents/proof.h"
 #include "audit/refused.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/os.h"
 #include "report/report.h"
 #include "report/request.h"
+#include "session/outer.h"
 #include "session/session.h"
 
 enum { ANSWER_BYTES = 128 << 10, CONTEXT_BYTES = 64 << 10 };
@@ -24,7 +24,7 @@ struct hook {
 	struct arena *a;
 	const struct cordon_load_options *load;
 	struct hook_call call;
-	struct proof proof;
+	struct outer proof;
 	cordon_policy *policy; /* NULL: not loaded */
 	enum hook_decision decision;
 	struct str reason;
@@ -55,15 +55,16 @@ static int find_policy(struct hook *h, struct err *e)
 	h->policy = load_new(&load, NULL, e);
 	if (!h->policy)
 		return err_result(e);
-	if (!h->proof.is_inside)
+	if (!h->proof.is_there)
 		return 0;
 	/* Inside, the configuration may be another one than that of the sandbox. */
 	if (plan_digest(h->a, h->policy->plan, &own, e) < 0)
 		return err_result(e);
 	return str_eq(own, h->proof.policy) ? 0
 					    : FAIL(e, ERR_POLICY,
-						   "the sandbox has another policy or workspace "
-						   "than the hook finds");
+						   "the sandbox has another policy, "
+						   "workspace, home or $TMPDIR than the "
+						   "hook finds");
 }
 
 static bool is_of_kernel(struct str path)
@@ -149,7 +150,7 @@ static int judge(struct hook *h, struct err *e)
 {
 	scoped_buf out = BUF_INIT(ANSWER_BYTES);
 
-	if (!h->call.files.count || (h->proof.is_inside && !h->proof.is_shell))
+	if (!h->call.files.count || (h->proof.is_there && !h->proof.is_shell))
 		return 0;
 	if (find_policy(h, e) < 0)
 		return err_result(e);
@@ -182,7 +183,7 @@ static int take_kept(struct hook *h, struct buf *lines, struct err *e)
 static int tell(struct hook *h, struct err *e)
 {
 	scoped_buf lines = BUF_INIT(CONTEXT_BYTES), out = BUF_INIT(ANSWER_BYTES);
-	int r = h->proof.is_inside ? request_refused(h->a, &lines, e) : take_kept(h, &lines, e);
+	int r = h->proof.is_there ? request_refused(h->a, &lines, e) : take_kept(h, &lines, e);
 
 	if (r < 0 || buf_check(&lines, e) < 0)
 		return err_result(e);
@@ -232,7 +233,7 @@ static int answer(cordon_report *r, const struct cordon_load_options *load,
 		return err_result(e);
 	*h = (struct hook){ .a = &r->arena, .load = load };
 	if (hook_read(&r->arena, dialect, text, &h->call, e) < 0 ||
-	    setup_prove(&r->arena, &h->proof, e) < 0)
+	    outer_find(&r->arena, &h->proof, e) < 0)
 		return err_result(e);
 	if (!h->call.is_after)
 		status = judge(h, e);

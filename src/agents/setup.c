@@ -327,7 +327,7 @@ static int act(struct setup *s, struct err *e)
 	if (find_action(s, e) < 0)
 		return err_result(e);
 	if (s->action == SETUP_PROVE)
-		return setup_prove(s->a, &s->proof, e);
+		return outer_find(s->a, &s->proof, e);
 	if (find_places(s, e) < 0)
 		return err_result(e);
 	if (s->action == SETUP_LIST)
@@ -343,11 +343,11 @@ static int act(struct setup *s, struct err *e)
 static bool is_no(const struct setup *s)
 {
 	if (s->action == SETUP_PROVE)
-		return !s->proof.is_inside;
+		return !s->proof.is_there;
 	if (s->action == SETUP_CHECK)
-		return s->problems.count > 0 || s->way->gap || !s->proof.is_inside;
+		return s->problems.count > 0 || s->way->gap || !s->proof.is_there;
 	if (s->action == SETUP_DO)
-		return !s->is_done || s->problems.count > 0 || !s->proof.is_inside;
+		return !s->is_done || s->problems.count > 0 || !s->proof.is_there;
 	return s->action == SETUP_UNDO && !s->is_done;
 }
 

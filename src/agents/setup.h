@@ -4,9 +4,9 @@
 
 #include "agents/agents.h"
 #include "agents/change.h"
-#include "agents/proof.h"
 #include "lib/lib.h"
 #include "report/report.h"
+#include "session/outer.h"
 
 enum setup_action { SETUP_LIST, SETUP_PLAN, SETUP_DO, SETUP_CHECK, SETUP_UNDO, SETUP_PROVE };
 
@@ -24,7 +24,7 @@ struct setup {
 	VEC(struct str) problems;
 	bool is_set_up; /* before this call: what it has put somewhere is there, or may be */
 	bool is_done, is_refused;
-	struct proof proof;
+	struct outer proof;
 };
 
 /* The absolute form of a place of the table. */

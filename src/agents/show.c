@@ -13,13 +13,13 @@ static const char *const action_names[] = {
 
 static bool is_covered(const struct setup *s)
 {
-	return (s->action == SETUP_CHECK || s->action == SETUP_DO) && s->proof.is_inside &&
+	return (s->action == SETUP_CHECK || s->action == SETUP_DO) && s->proof.is_there &&
 	       !s->problems.count && !s->way->gap;
 }
 
 static bool is_proven(const struct setup *s)
 {
-	return s->proof.is_inside && !s->problems.count;
+	return s->proof.is_there && !s->problems.count;
 }
 
 /* ---- Text ----------------------------------------------------------------------------------------- */
@@ -150,7 +150,7 @@ static void print_list(struct page *p, const struct setup *const_setup)
 
 static void print_proof(struct page *p, const struct setup *s)
 {
-	if (!s->proof.is_inside) {
+	if (!s->proof.is_there) {
 		page_text(p, "outside: no supervisor of Cordon's answers\n");
 		return;
 	}
@@ -185,7 +185,7 @@ static void print_check(struct page *p, const struct setup *s)
 		page_line(p);
 	}
 	print_way(p, s);
-	if (s->proof.is_inside) {
+	if (s->proof.is_there) {
 		page_style(p, STYLE_GOOD, "proven: ");
 		page_text(p, "a command that went the way of its shell is ");
 		print_proof(p, s);
@@ -326,7 +326,7 @@ static void describe_agents(struct json_writer *w, const struct setup *const_set
 void setup_describe(struct json_writer *w, const void *data)
 {
 	const struct setup *s = data;
-	const struct proof *proof = &s->proof;
+	const struct outer *proof = &s->proof;
 
 	json_begin_object(w);
 	json_text(w, "action", action_names[s->action]);
@@ -342,7 +342,7 @@ void setup_describe(struct json_writer *w, const void *data)
 	json_strs(w, "problems", s->problems.items, s->problems.count);
 	describe_agents(w, s);
 	json_key(w, "proof");
-	if (proof->is_inside) {
+	if (proof->is_there) {
 		json_begin_object(w);
 		json_str(w, "run", proof->run);
 		json_str(w, "profile", proof->profile);

@@ -73,7 +73,8 @@
 	X(INSIDE_CORDON, WEAKER, "inside_cordon",                                                  \
 	  "This process already runs in a Cordon sandbox.")                                        \
 	X(OUTER_POLICY, WEAKER, "outer_policy",                                                    \
-	  "The sandbox around this process has another policy than the run would have.")           \
+	  "The sandbox around this process has another policy, workspace, home or $TMPDIR than "   \
+	  "the run would have.")                                                                   \
 	X(INSIDE_SANDBOX, WEAKER, "inside_sandbox",                                                \
 	  "This process already runs in a sandbox of another program.")                            \
 	X(NOBODY_ASKED, NOTFOUND, "nobody_asked",                                                  \

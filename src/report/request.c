@@ -14,6 +14,7 @@
 #include "os/local_socket.h"
 #include "os/os.h"
 #include "report/request.h"
+#include "session/outer.h"
 
 enum { MESSAGE_MAX = 64 << 10 };
 
@@ -103,11 +104,7 @@ int request_fail_talk(int r, struct err *e)
 		err_add_line(e, "asking works in a sandbox of 'cordon run'");
 		return err_result(e);
 	}
-	if (r == -EAGAIN || r == -ETIMEDOUT)
-		return FAIL(e, ERR_LIMIT, "too many processes ask at the same time");
-	if (r == -EPIPE || r == -ECONNRESET || r == -EPROTO)
-		return FAIL(e, ERR_INTERNAL, "the supervisor of the sandbox broke off");
-	return FAIL_SYS(e, -r, "can't ask the supervisor of the sandbox");
+	return outer_fail_talk(r, e);
 }
 
 static void describe(struct json_writer *w, const void *data)
@@ -220,23 +217,6 @@ static int take_answer(cordon_report *r, struct str text, struct err *e)
 	if (request_read(&r->arena, text, &answer, e) < 0)
 		return err_result(e);
 	request_fill_report(r, answer);
-	return 0;
-}
-
-int request_hello(struct arena *a, const struct json **out, struct err *e)
-{
-	scoped_buf answer = BUF_INIT(MESSAGE_MAX);
-	int r = local_socket_talk(INSIDE_SOCKET, STR("{\"type\": \"hello\"}"), &answer);
-
-	*out = NULL;
-	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -ECONNREFUSED)
-		return 0;
-	if (r < 0)
-		return request_fail_talk(r, e);
-	if (request_read(a, buf_str(&answer), out, e) < 0)
-		return err_result(e);
-	if (!str_is(value_str(*out, "type"), "hello"))
-		*out = NULL;
 	return 0;
 }
 

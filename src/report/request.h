@@ -17,8 +17,6 @@ int request_fail_talk(int r, struct err *e) MUST_CHECK NONNULL;
 /* An answer, in the arena; ERR_ARGUMENT for one that is an error. */
 int request_read(struct arena *a, struct str text, const struct json **out, struct err *e)
 	MUST_CHECK NONNULL;
-/* What the supervisor says of the run that this process is in; NULL: it is in none. */
-int request_hello(struct arena *a, const struct json **out, struct err *e) MUST_CHECK NONNULL;
 /* What was refused to this sandbox, or the earlier ones of the same agent, and nobody was told: lines. */
 int request_refused(struct arena *a, struct buf *lines, struct err *e) MUST_CHECK NONNULL;
 /* A report of it, which says whether it was granted and what would allow it. */

@@ -11,15 +11,24 @@
 
 #include <stdbool.h>
 
-#include "session/session.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
 
+struct session_request;
+
+/* What the supervisor says of itself. */
 struct outer {
 	bool is_there;
-	struct str backend, profile, policy; /* what the supervisor says of itself */
+	bool is_shell;				  /* a run of cordon-sh, and not of a whole agent */
+	struct str run, backend, profile, policy; /* the last is a plan_digest() */
 };
 
-/* In `a`. Not there is no error; ERR_SYS, ERR_SYNTAX, ERR_NOMEM. */
+/* In `a`. Not there is no error; ERR_SYS, ERR_SYNTAX, ERR_LIMIT, ERR_INTERNAL, ERR_NOMEM. */
 int outer_find(struct arena *a, struct outer *out, struct err *e) MUST_CHECK NONNULL;
+
+/* Why the supervisor does not answer, which is there: `r` is -errno. */
+int outer_fail_talk(int r, struct err *e) MUST_CHECK NONNULL;
 
 /* CAUSE_NOBODY_ASKED, CAUSE_OUTER_POLICY. `backend` is that of the sandbox. */
 int outer_enter(struct arena *a, const struct session_request *in, struct str *backend,

@@ -12,7 +12,7 @@
 
 #include "base/path.h"
 #include "base/utf8.h"
-#include "report/request.h"
+#include "session/outer.h"
 #include "session/session.h"
 #include "tools/box.h"
 
@@ -155,10 +155,10 @@ static bool is_in_the_shell(void)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct err ignored = ERR_INIT;
-	const struct json *hello;
+	struct outer outer;
 
 	/* Another run may be that of this server alone. */
-	return request_hello(&a, &hello, &ignored) == 0 && hello && value_bool(hello, "shell");
+	return outer_find(&a, &outer, &ignored) == 0 && outer.is_shell;
 }
 
 static void judge_command(struct toolbox_call *call)
