@@ -515,11 +515,34 @@ static bool has_told(const struct session *s)
 	return false;
 }
 
+/* The command had the terminal, which is free again: some agents run commands on one of their own. */
+static void tell_later(struct session *s)
+{
+	struct denials *d = &s->outcome.denials;
+	size_t count = 0;
+
+	if (s->in.is_quiet || !session_tells_later(s))
+		return;
+	for (size_t i = 0; i < d->items.count && count < LISTED_MAX; i++) {
+		if (repeats_open(d, i)) {
+			d->items.items[i].is_told = true;
+			continue;
+		}
+		session_show_advice(s, &d->items.items[i]);
+		count++;
+	}
+	if (count)
+		count_untold(s);
+}
+
 void outcome_list_denials(struct session *s)
 {
 	struct outcome *o = &s->outcome;
 	size_t count = o->denials.items.count;
 
+	tell_later(s);
+	if (session_tells_later(s))
+		return;
 	if (count > LISTED_MAX)
 		count = LISTED_MAX;
 	if (s->in.is_quiet || o->denials.total == 0 || (o->status == 0 && !s->in.logs_denials) ||

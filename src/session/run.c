@@ -331,6 +331,20 @@ static int begin(struct session *s, struct err *e)
 	return look_after(s, e);
 }
 
+/* "-c", "-lc", …: not a shell that somebody types into. */
+static bool runs_a_line(const struct session_request *in)
+{
+	for (size_t i = 1; in->argv[i] && in->argv[i][0] == '-'; i++)
+		if (in->argv[i][1] != '-' && strchr(in->argv[i], 'c'))
+			return true;
+	return false;
+}
+
+bool session_tells_later(const struct session *s)
+{
+	return s->tells && s->terminal.was_given && !s->relay && runs_a_line(&s->in);
+}
+
 /* Each at once, or none: one that floods is told in parts, and the rest is counted at the end. */
 static bool may_tell(struct session *s)
 {
@@ -346,21 +360,36 @@ static bool may_tell(struct session *s)
 	return s->told_count++ < TOLD_AT_ONCE;
 }
 
-static void tell_model(struct session *s, struct denial *denial)
+static bool add_advice(struct session *s, struct denial *denial, struct buf *line)
 {
 	const struct advice_context in = { .plan = live_plan(s),
 					   .plan_inputs = live_inputs(s),
 					   .can_ask = s->in.approvals != NULL };
-	scoped_buf line = BUF_INIT(64 << 10);
 
 	approval_log_name_deciders(s);
-	denial_add_advice(&line, &in, denial);
-	if (line.failed == ERR_OK)
+	denial_add_advice(line, &in, denial);
+	return line->failed == ERR_OK;
+}
+
+void session_show_advice(struct session *s, struct denial *denial)
+{
+	scoped_buf line = BUF_INIT(64 << 10);
+
+	if (add_advice(s, denial, &line))
 		s->in.warn(s->in.user, buf_str(&line));
+	denial->is_told = true;
+}
+
+/* For a hook of who started the command (keep_refused). */
+static void keep_told(struct session *s, struct denial *denial)
+{
+	scoped_buf line = BUF_INIT(64 << 10);
+
+	if (!add_advice(s, denial, &line))
+		return;
 	buf_add_char(&line, '\n');
 	if (line.failed == ERR_OK && s->told.len + line.len <= TOLD_MAX_BYTES)
 		buf_add(&s->told, buf_str(&line));
-	denial->is_told = true;
 }
 
 static void tell_denial(void *user, struct denial *denial)
@@ -371,7 +400,9 @@ static void tell_denial(void *user, struct denial *denial)
 	if (s->in.deny)
 		s->in.deny(s->in.user, denial);
 	if (may_tell(s))
-		tell_model(s, denial);
+		session_show_advice(s, denial);
+	if (denial->is_told || session_tells_later(s))
+		keep_told(s, denial);
 	if (!s->in.traces)
 		return;
 	buf_add_text(&line, "refused: ");

@@ -131,6 +131,11 @@ int outcome_complete(struct session *s, struct err *e) MUST_CHECK NONNULL;
 void approval_log_name_deciders(struct session *s) NONNULL;
 void outcome_list_denials(struct session *s) NONNULL;
 
+/* A command line has the terminal, and what is refused to it is told when it has ended. */
+bool session_tells_later(const struct session *s) NONNULL;
+/* Writes the line for a model. */
+void session_show_advice(struct session *s, struct denial *denial) NONNULL;
+
 /* A warning of the session, formatted. */
 void session_warn(const struct session_request *in, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void session_trace(const struct session_request *in, const char *fmt, ...) PRINTF_LIKE(2, 3);
