@@ -154,7 +154,7 @@ _cordon_operand()
 	approvals) _cordon_among "list show revoke clear" "$2" ;;
 	request) _cordon_files "$2" ;;
 	setup) _cordon_among "claude codex copilot gemini opencode pi qwen" "$2" ;;
-	hook) _cordon_among "claude gemini opencode" "$2" ;;
+	hook) _cordon_among "claude gemini opencode qwen" "$2" ;;
 	import) _cordon_files "$2" ;;
 	agent) _cordon_among "claude codex copilot gemini opencode pi qwen" "$2" ;;
 	windows) _cordon_among "setup status cleanup uninstall" "$2" ;;

@@ -37,7 +37,7 @@ complete -c cordon -n "__fish_seen_subcommand_from approvals" -x -a 'list show r
 complete -c cordon -n "__fish_seen_subcommand_from request" -F
 complete -c cordon -n "__fish_seen_subcommand_from escalate" -x -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c cordon -n "__fish_seen_subcommand_from setup" -x -a 'claude codex copilot gemini opencode pi qwen'
-complete -c cordon -n "__fish_seen_subcommand_from hook" -x -a 'claude gemini opencode'
+complete -c cordon -n "__fish_seen_subcommand_from hook" -x -a 'claude gemini opencode qwen'
 complete -c cordon -n "__fish_seen_subcommand_from import" -F
 complete -c cordon -n "__fish_seen_subcommand_from agent" -x -a 'claude codex copilot gemini opencode pi qwen'
 complete -c cordon -n "__fish_seen_subcommand_from windows" -x -a 'setup status cleanup uninstall'

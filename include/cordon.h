@@ -563,7 +563,7 @@ CORDON_API int cordon_setup(const struct cordon_setup_options *options, cordon_r
 			    cordon_error **error);
 
 /*
- * What the hook of a coding agent answers ("claude", "gemini", "opencode"). `input` is what the agent writes to
+ * What the hook of a coding agent answers ("claude", "gemini", "opencode", "qwen"). `input` is what the agent writes to
  * it: a call of a tool that is about to be made, or was. The report's text is what the agent is to read, perhaps
  * nothing: a refusal or a question about files that the policy does not allow, or what was refused to commands
  * of cordon-sh. It never allows, and never changes a call. The report has an error if the call is not to be made

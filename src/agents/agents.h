@@ -31,6 +31,7 @@ enum piece_kind {
 	PIECE_JSON,   /* one member of a JSONC file */
 	PIECE_TOML,   /* one key of a TOML file */
 	PIECE_SCRIPT, /* an executable file */
+	PIECE_FILE,   /* the same, but not executable */
 };
 
 /* One thing to change. */
@@ -42,7 +43,7 @@ struct agent_piece {
 	void (*write)(struct buf *out, const struct agent_places *places);
 };
 
-enum { AGENT_MAX_PIECES = 2, AGENT_MAX_WAYS = 5, AGENT_MAX_RIVALS = 6, AGENT_MAX = 16 };
+enum { AGENT_MAX_PIECES = 4, AGENT_MAX_WAYS = 5, AGENT_MAX_RIVALS = 8, AGENT_MAX = 16 };
 
 struct agent_way {
 	unsigned scopes; /* bits 1 << SCOPE_*; 0: no more ways */
@@ -57,14 +58,28 @@ struct agent_way {
 	 * empty directory, $6 the program cordon. What the command prints has to be in what it prints.
 	 */
 	const char *probe;
+	/*
+	 * The same, for whether the agent calls `cordon hook`: prints "called", and nothing that the agent has
+	 * printed. NULL: it registers no hooks, or nobody can see that without a model.
+	 */
+	const char *hooks_probe;
 	struct agent_piece pieces[AGENT_MAX_PIECES];
 };
 
-/* A member of a settings file that could put another program in the place of Cordon's. */
+/* What does no harm as the value of a rival. */
+enum rival_kind {
+	RIVAL_SHELL, /* what the way itself sets */
+	RIVAL_ON,    /* true: it turns hooks off otherwise */
+	RIVAL_OFF,   /* false, likewise */
+	RIVAL_NONE,  /* an empty list: it names hooks to turn off */
+};
+
+/* A member of a settings file that could put another program in the place of Cordon's, or turn hooks off. */
 struct agent_rival {
 	int rank;
 	const char *place;
 	const char *names[3];
+	enum rival_kind kind;
 };
 
 struct agent {

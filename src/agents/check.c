@@ -59,21 +59,42 @@ static int check_pieces(struct setup *s, struct err *e)
 }
 
 /* The value that the way sets: a rival with the same one does no harm. */
-static bool is_ours(const struct setup *s, const struct agent_rival *rival,
-		    const struct json *value)
+static bool is_ours(const struct setup *s, const struct json *value)
 {
 	for (size_t i = 0; i < AGENT_MAX_PIECES && s->way->pieces[i].kind == PIECE_JSON; i++) {
 		scoped_buf wanted = BUF_INIT(PATH_MAX_BYTES);
 		scoped_buf found = BUF_INIT(CHANGE_MAX_BYTES);
 		const struct agent_piece *piece = &s->way->pieces[i];
 
-		(void)rival;
 		piece->write(&wanted, &s->places);
 		if (value->type == JSON_STRING)
 			utf8_add_quoted(&found, value->string, false);
 		if (found.len && str_eq(buf_str(&wanted), buf_str(&found)))
 			return true;
 	}
+	return false;
+}
+
+static bool is_harmless(const struct setup *s, const struct agent_rival *rival,
+			const struct json *value)
+{
+	switch (rival->kind) {
+	case RIVAL_SHELL:
+		return is_ours(s, value);
+	case RIVAL_ON:
+	case RIVAL_OFF:
+		return value->type == JSON_BOOL && value->boolean == (rival->kind == RIVAL_ON);
+	case RIVAL_NONE:
+		return value->type == JSON_ARRAY && !value->array.count;
+	}
+	return false;
+}
+
+static bool registers_hooks(const struct setup *s)
+{
+	for (size_t i = 0; i < AGENT_MAX_PIECES; i++)
+		if (s->way->pieces[i].kind == PIECE_FILE)
+			return true;
 	return false;
 }
 
@@ -88,7 +109,7 @@ static int check_rival(struct setup *s, const struct agent_rival *rival, struct 
 
 	while (count < COUNT_OF(rival->names) && rival->names[count])
 		count++;
-	if (rival->rank <= s->way->rank)
+	if (rival->rank <= s->way->rank || (rival->kind != RIVAL_SHELL && !registers_hooks(s)))
 		return 0;
 	if (setup_find_place(s, rival->place, &path, e) < 0)
 		return err_result(e);
@@ -100,8 +121,11 @@ static int check_rival(struct setup *s, const struct agent_rival *rival, struct 
 	if (!root)
 		return add_problem(s, e, "'%s' can't be looked at: %s", SHOWN(path), unread.text);
 	value = jsonc_find(root, rival->names, count);
-	if (!value || is_ours(s, rival, value))
+	if (!value || is_harmless(s, rival, value))
 		return 0;
+	if (rival->kind != RIVAL_SHELL)
+		return add_problem(s, e, "'%s' turns hooks off by \"%s\"", SHOWN(path),
+				   rival->names[count - 1]);
 	return add_problem(s, e, "'%s' overrides it with its own \"%s\"", SHOWN(path),
 			   rival->names[count - 1]);
 }
@@ -213,13 +237,14 @@ static int find_start(struct setup *s, struct str *out, struct err *e)
 	return setup_find_place(s, s->way->pieces[0].place, out, e);
 }
 
-static int run_probe(struct setup *s, struct err *e)
+/* What it prints, with the words that agents.h names. */
+static int run_probe(struct setup *s, const char *probe, struct str *out, struct err *e)
 {
 	scoped_buf output = BUF_INIT(OUTPUT_MAX_BYTES);
-	struct str start, script, command, text;
+	struct str start, script, command;
 
 	if (find_start(s, &start, e) < 0 ||
-	    arena_printf(s->a, &script, e, "%s%s", prelude, s->way->probe) < 0 ||
+	    arena_printf(s->a, &script, e, "%s%s", prelude, probe) < 0 ||
 	    arena_printf(s->a, &command, e, "%.*s setup --inside", (int)s->places.cordon.len,
 			 s->places.cordon.p) < 0)
 		return err_result(e);
@@ -238,15 +263,38 @@ static int run_probe(struct setup *s, struct err *e)
 		if (run_script(argv, s->in.environment, &output, e) < 0)
 			return err_result(e);
 	}
-	if (arena_copy(s->a, buf_str(&output), &text, e) < 0)
+	return arena_copy(s->a, buf_str(&output), out, e);
+}
+
+static int probe_shell(struct setup *s, struct err *e)
+{
+	struct str text, rest;
+
+	if (run_probe(s, s->way->probe, &text, e) < 0)
 		return err_result(e);
 	if (take_proof(text, &s->proof))
 		return 0;
-	if (take_behind(text, STR("outside: "), &command))
+	if (take_behind(text, STR("outside: "), &rest))
 		return add_problem(s, e, "a command that went the way of %s's shell ran outside",
 				   s->agent->title);
 	return add_problem(s, e, "a command that went the way of %s's shell did not answer: %s",
 			   s->agent->title, SHOWN(str_first(text, MIN_OF(text.len, (size_t)400))));
+}
+
+/* Agents say nothing of a hook that they pass over. */
+static int probe_hooks(struct setup *s, struct err *e)
+{
+	struct str text;
+
+	if (!s->way->hooks_probe)
+		return 0;
+	if (run_probe(s, s->way->hooks_probe, &text, e) < 0)
+		return err_result(e);
+	if (str_is(text, "called\n"))
+		return 0;
+	return add_problem(
+		s, e, "%s does not call Cordon's hooks here, so nothing judges its own file tools",
+		s->agent->title);
 }
 
 int setup_check(struct setup *s, struct err *e)
@@ -256,5 +304,5 @@ int setup_check(struct setup *s, struct err *e)
 	for (size_t i = 0; i < AGENT_MAX_RIVALS && s->agent->rivals[i].place; i++)
 		if (check_rival(s, &s->agent->rivals[i], e) < 0)
 			return err_result(e);
-	return run_probe(s, e);
+	return probe_shell(s, e) < 0 ? err_result(e) : probe_hooks(s, e);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See hook.h. The names are those of Claude Code 2.1, Gemini CLI 0.61 and opencode 1.18. */
+/* See hook.h. The names are those of Claude Code 2.1, Gemini CLI 0.61, opencode 1.18 and Qwen Code 0.15. */
 #include "agents/hook.h"
 
 #include <stdio.h>
@@ -36,6 +36,7 @@ struct hook_dialect {
 	const char *event, *tool, *input, *directory; /* the members of what it sends */
 	const struct event_row *events;		      /* a name NULL behind the last */
 	const struct tool_row *tools;		      /* likewise */
+	bool answers_as_claude, has_dialog;	      /* in which a person can be asked */
 };
 
 static const struct event_row claude_events[] = { { "PreToolUse", false },
@@ -88,16 +89,32 @@ static const struct tool_row opencode_tools[] = {
 	{ NULL, TOOL_RUNS, NULL, NULL },
 };
 
-static const struct hook_dialect dialects[] = {
-	{ "claude", "hook_event_name", "tool_name", "tool_input", "cwd", claude_events,
-	  claude_tools },
-	{ "gemini", "hook_event_name", "tool_name", "tool_input", "cwd", gemini_events,
-	  gemini_tools },
-	/* It has no hooks but plugins: this is what ours sends. */
-	{ "opencode", "event", "tool", "args", "directory", opencode_events, opencode_tools },
+static const struct tool_row qwen_tools[] = {
+	{ "read_file", TOOL_READS, "file_path", "absolute_path" },
+	{ "edit", TOOL_WRITES, "file_path", NULL },
+	{ "write_file", TOOL_WRITES, "file_path", NULL },
+	{ "list_directory", TOOL_LOOKS, "path", NULL },
+	{ "glob", TOOL_GLOBS, "path", NULL },
+	{ "grep_search", TOOL_LOOKS, "path", NULL },
+	{ "read_many_files", TOOL_MATCHES, "paths", "include" },
+	{ "run_shell_command", TOOL_RUNS, NULL, NULL },
+	{ NULL, TOOL_RUNS, NULL, NULL },
 };
 
-const char hook_agents[] = "claude, gemini and opencode";
+static const struct hook_dialect dialects[] = {
+	{ "claude", "hook_event_name", "tool_name", "tool_input", "cwd", claude_events,
+	  claude_tools, true, true },
+	{ "gemini", "hook_event_name", "tool_name", "tool_input", "cwd", gemini_events,
+	  gemini_tools, false, false },
+	/* It has no hooks but plugins: this is what ours sends. */
+	{ "opencode", "event", "tool", "args", "directory", opencode_events, opencode_tools, false,
+	  false },
+	/* Its hooks are Claude's; but to "ask" is to refuse there. */
+	{ "qwen", "hook_event_name", "tool_name", "tool_input", "cwd", claude_events, qwen_tools,
+	  true, false },
+};
+
+const char hook_agents[] = "claude, gemini, opencode and qwen";
 
 const struct hook_dialect *hook_find(const char *agent)
 {
@@ -105,11 +122,6 @@ const struct hook_dialect *hook_find(const char *agent)
 		if (str_is(str_of(agent), dialects[i].agent))
 			return &dialects[i];
 	return NULL;
-}
-
-static bool is_claude(const struct hook_call *call)
-{
-	return call->dialect == &dialects[0];
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -319,7 +331,7 @@ int hook_read(struct arena *a, const struct hook_dialect *dialect, struct str te
 	input = json_find(root, dialect->input);
 	if (!input || input->type != JSON_OBJECT)
 		return FAIL(e, ERR_SYNTAX, "the hook's input has no object '%s'", dialect->input);
-	call.can_ask = is_claude(&call) && asks_people(root);
+	call.can_ask = dialect->has_dialog && asks_people(root);
 	for (const struct tool_row *row = dialect->tools; row->name; row++) {
 		if (!str_is(call.tool, row->name))
 			continue;
@@ -383,7 +395,7 @@ void hook_print_refusal(struct buf *out, const struct hook_call *call, bool asks
 {
 	struct json_writer w = JSON_LINE_INIT(out);
 
-	if (is_claude(call)) {
+	if (call->dialect->answers_as_claude) {
 		begin_specific(&w, call);
 		add_member(&w, "permissionDecision", asks ? STR("ask") : STR("deny"));
 		add_member(&w, "permissionDecisionReason", reason);

@@ -20,7 +20,7 @@ struct hook_dialect; /* of one agent */
 
 /* NULL: there are no hooks for it. */
 const struct hook_dialect *hook_find(const char *agent) NONNULL;
-/* "claude, gemini, opencode" */
+/* "claude, …" */
 extern const char hook_agents[];
 
 /* A file that the tool would open. */

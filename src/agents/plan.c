@@ -84,6 +84,7 @@ static int plan_piece(struct setup *s, const struct agent_piece *piece, struct e
 {
 	scoped_buf written = BUF_INIT(TEXT_MAX_BYTES);
 	bool is_shared = s->scope == SCOPE_SYSTEM;
+	bool is_whole = piece->kind == PIECE_SCRIPT || piece->kind == PIECE_FILE;
 	struct str path, value;
 	struct change *c;
 	size_t count = count_names(piece);
@@ -94,11 +95,11 @@ static int plan_piece(struct setup *s, const struct agent_piece *piece, struct e
 	if (buf_check(&written, e) < 0 || arena_copy(s->a, buf_str(&written), &value, e) < 0 ||
 	    setup_find_place(s, piece->place, &path, e) < 0)
 		return err_result(e);
-	c = find_or_add(s, path, s->scope == SCOPE_USER && piece->kind != PIECE_SCRIPT, e);
+	c = find_or_add(s, path, s->scope == SCOPE_USER && !is_whole, e);
 	if (!c)
 		return err_result(e);
 	c->mode = piece->kind == PIECE_SCRIPT ? 0755 : is_shared ? 0644 : 0600;
-	if (piece->kind == PIECE_SCRIPT) {
+	if (is_whole) {
 		c->text = value;
 		return 0;
 	}

@@ -90,8 +90,9 @@ static void print_way(struct page *p, const struct setup *s)
 {
 	/* Nobody is invited to what was not proven. */
 	if (s->way->start && (is_proven(s) || (s->action != SETUP_CHECK && !s->is_done)))
-		page_printf(p, "start it with '%s' from now on; '%s' alone is as before\n",
-			    s->way->start, s->agent->program);
+		page_printf(
+			p, "start it with '%s' from now on; commands of '%s' alone run as before\n",
+			s->way->start, s->agent->program);
 	if (s->way->gap) {
 		page_style(p, STYLE_CAREFUL, "not covered: ");
 		page_printf(p, "%s\n", s->way->gap);

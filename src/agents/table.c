@@ -2,6 +2,7 @@
 /* See agents.h. What is known of each agent was tried with the real program. */
 #include "agents/agents.h"
 
+#include "agents/hooks.h"
 #include "agents/json_edit.h"
 #include "base/shell.h"
 #include "base/utf8.h"
@@ -189,7 +190,9 @@ static void write_opencode(struct buf *b, const struct agent_places *p)
 	shell_add_word(b, p->shell);
 	buf_add_text(b, "\nexport OPENCODE_CONFIG_CONTENT='{\"shell\": \"");
 	buf_add(b, p->shell);
-	buf_add_text(b, "\"}'\nexec opencode \"$@\"\n");
+	buf_add_text(b, "\", \"plugin\": [\"file://");
+	buf_add(b, p->private);
+	buf_add_text(b, "/cordon.mjs\"]}'\nexec opencode \"$@\"\n");
 }
 
 static void add_with_path(struct buf *b, const struct agent_places *p, const char *agent)
@@ -310,6 +313,39 @@ static const char opencode_probe[] =
 	"\techo 'outside: opencode names no shell'\n"
 	"fi\n";
 
+/* The configuration that opencode itself, here, has; the plugin adds to it, if the hook answers. */
+static const char opencode_hooks[] =
+	"CORDON_HOOKS_CHECK=1 \"$1\" debug config >\"$5/out\" 2>/dev/null </dev/null\n"
+	"grep -q '^ *\"cordon_hooks\": \"called\",*$' \"$5/out\" && echo called\n";
+
+/*
+ * Gemini CLI itself, here, with a home that has the extension alone. Its hooks are called when a session starts,
+ * instead of for tools, which would need a model.
+ */
+static const char gemini_hooks[] =
+	"place=.gemini/extensions/cordon\n"
+	"real=$HOME/$place\n"
+	"mkdir -p \"$5/$place/hooks\" && cp \"$real/gemini-extension.json\" \"$5/$place/\" || "
+	"exit\n"
+	"sed -e 's/\"BeforeTool\"/\"SessionStart\"/' "
+	"-e 's/\"matcher\": \"[^\"]*\"/\"name\": \"probe\"/' "
+	"-e 's|\"command\": \"[^\"]*\"|\"command\": \"echo called '\"$5\"'\"|' "
+	"\"$real/hooks/hooks.json\" >\"$5/$place/hooks/hooks.json\" || exit\n"
+	"echo '{\"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}}}' "
+	">\"$5/.gemini/settings.json\"\n"
+	"HOME=$5 GEMINI_API_KEY=none GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1 "
+	"GEMINI_CLI_TRUST_WORKSPACE=true GEMINI_CLI_NO_RELAUNCH=true \"$1\" -p x >\"$5/out\" 2>&1 "
+	"</dev/null & agent=$!\n"
+	"tries=0\n"
+	"while [ $tries -lt 300 ] && kill -0 $agent 2>/dev/null &&\n"
+	"      ! grep -Fq \"called $5\" \"$5/out\"; do\n"
+	"\tsleep 0.1\n"
+	"\ttries=$((tries + 1))\n"
+	"done\n"
+	"kill -9 $agent 2>/dev/null\n"
+	"wait $agent 2>/dev/null\n"
+	"grep -Fq \"called $5\" \"$5/out\" && echo called\n";
+
 static const char pi_probe[] = "\"$4/bash\" -c \"$2\"\n";
 
 /* Whether codex, here, offers a shell of its own; and the server that it is told to use for commands. */
@@ -353,29 +389,37 @@ static const char codex_probe[] =
 #define PATH_GAP "a command that the agent starts without looking for bash in PATH runs outside"
 #define ENV_GAP	 "a shell that does not read BASH_ENV runs outside"
 
-#define NO_MORE               \
-	{                     \
-		.place = NULL \
+#define WHOLE_FILE(place, function)                   \
+	{                                             \
+		PIECE_FILE, place, { NULL }, function \
 	}
-/* Of an agent that a script starts, for this user or all. */
-#define LAUNCHED(where, scope, agent, what_is_missing, function, script, more)         \
-	{                                                                              \
-		.scopes = IN(scope), .gap = what_is_missing, .start = "cordon-" agent, \
-		.rank = RANK_LAUNCHER, .probe = script, .pieces = {                    \
-			SCRIPT(where "/bin/cordon-" agent, function),                  \
-			more                                                           \
-		}                                                                      \
-	}
+#define EXTENSION_LIMIT(title, program)                                                  \
+	"its hooks are an extension of " title ", so they judge sessions that '" program \
+	"' alone "                                                                       \
+	"starts as well"
+#define NO_HOOKS \
+	"no hooks are registered for all users: only 'cordon setup' without --system does that"
+/* Of an agent that a script starts, for this user or all; its other pieces are behind. */
+#define LAUNCHED(where, scope, agent, function, script)                                        \
+	.scopes = IN(scope), .start = "cordon-" agent, .rank = RANK_LAUNCHER, .probe = script, \
+	.pieces[0] = SCRIPT(where "/bin/cordon-" agent, function)
 
-enum { RANK_USER = 1, RANK_PROJECT, RANK_LOCAL, RANK_LAUNCHER, RANK_SYSTEM };
+enum { RANK_USER = 1, RANK_PROJECT, RANK_LOCAL, RANK_LAUNCHER, RANK_SYSTEM, RANK_ANY };
+
+#define HOOKS_OFF(place, kind, ...)                    \
+	{                                              \
+		RANK_ANY, place, { __VA_ARGS__ }, kind \
+	}
+#define GEMINI_HOOKS(place)                                   \
+	HOOKS_OFF(place, RIVAL_ON, "hooksConfig", "enabled"), \
+		HOOKS_OFF(place, RIVAL_NONE, "hooksConfig", "disabled")
 
 const struct agent agents[] = {
 	{ .name = "claude",
 	  .title = "Claude Code",
 	  .program = "claude",
 	  .json_extras = JSONC_COMMAS,
-	  .ways = { LAUNCHED("~/.local", USER, "claude", NULL, write_claude, claude_launched,
-			     NO_MORE),
+	  .ways = { { LAUNCHED("~/.local", USER, "claude", write_claude, claude_launched) },
 		    { .scopes = IN(SYSTEM),
 		      .limit = CD_LIMIT,
 		      .rank = RANK_SYSTEM,
@@ -407,8 +451,8 @@ const struct agent agents[] = {
 	{ .name = "codex",
 	  .title = "Codex",
 	  .program = "codex",
-	  .ways = { LAUNCHED("~/.local", USER, "codex", NULL, write_codex, codex_probe, NO_MORE),
-		    LAUNCHED("/usr/local", SYSTEM, "codex", NULL, write_codex, codex_probe, NO_MORE),
+	  .ways = { { LAUNCHED("~/.local", USER, "codex", write_codex, codex_probe) },
+		    { LAUNCHED("/usr/local", SYSTEM, "codex", write_codex, codex_probe) },
 		    { .scopes = IN(USER),
 		      .gap = "a trusted project's .codex/config.toml, --enable and -c may turn "
 			     "codex's own "
@@ -426,31 +470,49 @@ const struct agent agents[] = {
 	{ .name = "gemini",
 	  .title = "Gemini CLI",
 	  .program = "gemini",
-	  .ways = { LAUNCHED("~/.local", USER, "gemini", PATH_GAP, write_gemini, gemini_probe,
-			     SCRIPT("@/bash", write_shim)),
-		    LAUNCHED("/usr/local", SYSTEM, "gemini", PATH_GAP, write_gemini, gemini_probe,
-			     SCRIPT("@/bash", write_shim)) } },
+	  .ways = { { LAUNCHED("~/.local", USER, "gemini", write_gemini, gemini_probe),
+		      .gap = PATH_GAP, .limit = EXTENSION_LIMIT("Gemini CLI", "gemini"),
+		      .hooks_probe = gemini_hooks, .pieces[1] = SCRIPT("@/bash", write_shim),
+		      .pieces[2] = WHOLE_FILE("~/.gemini/extensions/cordon/gemini-extension.json",
+					      hooks_write_gemini_name),
+		      .pieces[3] = WHOLE_FILE("~/.gemini/extensions/cordon/hooks/hooks.json",
+					      hooks_write_gemini) },
+		    { LAUNCHED("/usr/local", SYSTEM, "gemini", write_gemini, gemini_probe),
+		      .gap = PATH_GAP, .limit = NO_HOOKS,
+		      .pieces[1] = SCRIPT("@/bash", write_shim) } },
+	  .rivals = { GEMINI_HOOKS("./.gemini/settings.json"),
+		      GEMINI_HOOKS("~/.gemini/settings.json"),
+		      GEMINI_HOOKS("/etc/gemini-cli/settings.json") } },
 	{ .name = "opencode",
 	  .title = "opencode",
 	  .program = "opencode",
-	  .ways = { LAUNCHED("~/.local", USER, "opencode", NULL, write_opencode, opencode_probe,
-			     NO_MORE),
-		    LAUNCHED("/usr/local", SYSTEM, "opencode", NULL, write_opencode, opencode_probe,
-			     NO_MORE) } },
+	  .ways = { { LAUNCHED("~/.local", USER, "opencode", write_opencode, opencode_probe),
+		      .hooks_probe = opencode_hooks,
+		      .pieces[1] = WHOLE_FILE("@/cordon.mjs", hooks_write_opencode) },
+		    { LAUNCHED("/usr/local", SYSTEM, "opencode", write_opencode, opencode_probe),
+		      .hooks_probe = opencode_hooks,
+		      .pieces[1] = WHOLE_FILE("@/cordon.mjs", hooks_write_opencode) } } },
 	{ .name = "copilot",
 	  .title = "Copilot CLI",
 	  .program = "copilot",
-	  .ways = { LAUNCHED("~/.local", USER, "copilot", ENV_GAP, write_copilot, copilot_probe,
-			     SCRIPT("@/bash_env", write_bash_env)),
-		    LAUNCHED("/usr/local", SYSTEM, "copilot", ENV_GAP, write_copilot, copilot_probe,
-			     SCRIPT("@/bash_env", write_bash_env)) } },
+	  .ways = { { LAUNCHED("~/.local", USER, "copilot", write_copilot, copilot_probe),
+		      .gap = ENV_GAP, .pieces[1] = SCRIPT("@/bash_env", write_bash_env) },
+		    { LAUNCHED("/usr/local", SYSTEM, "copilot", write_copilot, copilot_probe),
+		      .gap = ENV_GAP, .pieces[1] = SCRIPT("@/bash_env", write_bash_env) } } },
 	{ .name = "qwen",
 	  .title = "Qwen Code",
 	  .program = "qwen",
-	  .ways = { LAUNCHED("~/.local", USER, "qwen", PATH_GAP, write_qwen, qwen_probe,
-			     SCRIPT("@/bash", write_shim)),
-		    LAUNCHED("/usr/local", SYSTEM, "qwen", PATH_GAP, write_qwen, qwen_probe,
-			     SCRIPT("@/bash", write_shim)) } },
+	  .ways = { { LAUNCHED("~/.local", USER, "qwen", write_qwen, qwen_probe), .gap = PATH_GAP,
+		      .limit = EXTENSION_LIMIT("Qwen Code", "qwen"),
+		      .pieces[1] = SCRIPT("@/bash", write_shim),
+		      .pieces[2] = WHOLE_FILE("~/.qwen/extensions/cordon/qwen-extension.json",
+					      hooks_write_qwen) },
+		    { LAUNCHED("/usr/local", SYSTEM, "qwen", write_qwen, qwen_probe),
+		      .gap = PATH_GAP, .limit = NO_HOOKS,
+		      .pieces[1] = SCRIPT("@/bash", write_shim) } },
+	  .rivals = { HOOKS_OFF("./.qwen/settings.json", RIVAL_OFF, "disableAllHooks"),
+		      HOOKS_OFF("~/.qwen/settings.json", RIVAL_OFF, "disableAllHooks"),
+		      HOOKS_OFF("/etc/qwen-code/settings.json", RIVAL_OFF, "disableAllHooks") } },
 	{ .name = "pi",
 	  .title = "pi",
 	  .program = "pi",

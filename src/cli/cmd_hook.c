@@ -9,8 +9,8 @@
 #include "cli/cli.h"
 
 const char about_hook[] =
-	"Reads a call of a tool on its standard input, as the agent AGENT (claude, gemini or\n"
-	"opencode) writes it to its hooks, and answers in the agent's form. Before a tool that\n"
+	"Reads a call of a tool on its standard input, as the agent AGENT (claude, gemini,\n"
+	"opencode or qwen) writes it to its hooks, and answers in its form. Before a tool that\n"
 	"reads or writes files it refuses what the policy does not allow, or has the agent ask;\n"
 	"after one that runs commands it tells the model what cordon-sh has refused to them,\n"
 	"and whom to ask. It never allows. This is advice: only what runs in Cordon is held by\n"
@@ -49,7 +49,8 @@ int cmd_hook(const struct args *args)
 	size_t length;
 
 	if (!args->operand) {
-		complain_usage(args, "'cordon hook' needs the agent: claude, gemini or opencode");
+		complain_usage(args,
+			       "'cordon hook' needs the agent: claude, gemini, opencode or qwen");
 		return EXIT_BLOCKS;
 	}
 	text = read_input(INPUT_ROOM, &length);

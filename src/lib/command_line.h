@@ -40,7 +40,8 @@
 	  "have a command run outside, from inside a sandbox")                                     \
 	X(SETUP, setup, "[AGENT]", 1, "claude codex copilot gemini opencode pi qwen",              \
 	  "put Cordon beneath a coding agent")                                                     \
-	X(HOOK, hook, "AGENT", 1, "claude gemini opencode", "answer a hook of a coding agent")     \
+	X(HOOK, hook, "AGENT", 1, "claude gemini opencode qwen",                                   \
+	  "answer a hook of a coding agent")                                                       \
 	X(IMPORT, import, "claude|codex|gemini|opencode|srt FILE...", 64, "files",                 \
 	  "make a policy of another tool's permissions")                                           \
 	X(AGENT, agent, "[NAME [--] [ARG...]]", OPERANDS_ARE_A_COMMAND,                            \

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 """`cordon hook`: what agents write to their hooks, with the JSON that the real ones write, and hostile ones."""
 
+import fcntl
 import json
 import os
-import shutil
+import pty
 import subprocess
 import sys
+import termios
 
 from cli import PROGRAM, World, case, run_cases
 import schema  # tests/support, which cli makes known
@@ -36,6 +38,10 @@ def claude(w, tool, tool_input, event="PreToolUse", mode="default", cwd=None, **
 def gemini(w, tool, tool_input, event="BeforeTool", **more):
     return {"session_id": "0f5c", "transcript_path": "/t.json", "cwd": str(w.repo), "hook_event_name": event,
             "timestamp": "2026-11-18T19:42:06.000Z", "tool_name": tool, "tool_input": tool_input, **more}
+
+
+def qwen(w, tool, tool_input, event="PreToolUse", **more):
+    return claude(w, tool, tool_input, event, mode="yolo", **more)
 
 
 def opencode(w, tool, args, event="tool.execute.before"):
@@ -83,6 +89,10 @@ def files_of_tools_are_judged_by_the_policy(w: World):
             ("read_file", {"file_path": path}), ("write_file", {"file_path": path, "content": "x"}),
             ("replace", {"file_path": path, "old_string": "a", "new_string": "b"}), ("list_directory", {"dir_path": path}))]
         assert got == [read, hard, hard, read], (path, got)
+        got = [decision(hook(w, "qwen", qwen(w, *call))) for call in (
+            ("read_file", {"file_path": path}), ("write_file", {"file_path": path, "content": "x"}),
+            ("edit", {"file_path": path, "old_string": "a", "new_string": "b"}), ("list_directory", {"path": path}))]
+        assert got == [read, hard, hard, read], (path, got)
         got = [decision(hook(w, "opencode", opencode(w, *call))) for call in (
             ("read", {"filePath": path}), ("write", {"filePath": path, "content": "x"}), ("edit", {"filePath": path}))]
         assert got == [read, hard, hard], (path, got)
@@ -102,6 +112,7 @@ def files_of_tools_are_judged_by_the_policy(w: World):
         given = {"pattern": pattern, **({} if start is None else {"path": start})}
         assert decision(hook(w, "claude", claude(w, "Glob", given))) == found, (pattern, start)
         assert decision(hook(w, "opencode", opencode(w, "glob", given))) == found, (pattern, start)
+        assert decision(hook(w, "qwen", qwen(w, "glob", given))) == found, (pattern, start)
         given = {"pattern": pattern, **({} if start is None else {"dir_path": start})}
         assert decision(hook(w, "gemini", gemini(w, "glob", given))) == found, (pattern, start)
     # Nobody is there to be asked: then it is a refusal.
@@ -175,6 +186,8 @@ def whatever_goes_wrong_blocks(w: World):
     bad += [{**good, "tool_input": {"file_path": value}} for value in (None, 7, [], {}, "", " ")]
     bad += [{**good, "hook_event_name": "Stop"}, {**good, "cwd": "repo"}, {**good, "cwd": str(w.top / "gone")}]
     for call in bad:
+        as_qwen = (call if isinstance(call, bytes) else json.dumps(call).encode()).replace(b'"Read"', b'"read_file"')
+        assert hook(w, "qwen", as_qwen) == BLOCKS, as_qwen[:200]
         for agent in ("claude", "gemini", "opencode"):
             assert hook(w, agent, call) == BLOCKS, (agent, str(call)[:200])
     # Just under the limit is read.
@@ -299,38 +312,48 @@ def its_json_has_a_schema(w: World):
         assert (answer["schema"], answer["decision"]) == ("hook/1", found), answer
 
 
+def on_a_terminal(w, words, typed=b""):
+    """Status and all that is seen there."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(words, cwd=w.repo, env=w.env, stdin=theirs, stdout=theirs, stderr=theirs,
+                               preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)))
+    os.close(theirs)
+    os.write(ours, typed)
+    seen = b""
+    try:
+        while part := os.read(ours, 4096):
+            seen += part
+    except OSError:
+        pass
+    os.close(ours)
+    return process.wait(timeout=120), seen.decode()
+
+
 @case
-def the_plugin_of_opencode_refuses_and_tells(w: World):
-    node = shutil.which("node")
-    if not node:
-        from cli import Skip
-        raise Skip("there is no node")
+def on_a_terminal_a_command_line_is_told_of_once_when_it_has_ended(w: World):
+    """Some agents give their commands a terminal of their own, on which nothing may be written meanwhile."""
     policy(w)
-    plugin = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../examples/opencode-cordon.js"))
-    copy = w.write("plugin.mjs", open(plugin, encoding="utf-8").read())
-    test = w.write("test.mjs", """
-import { CordonPlugin } from "%s"
-const hooks = await CordonPlugin({ directory: process.cwd() })
-const found = []
-for (const path of process.argv.slice(2)) {
-  try {
-    await hooks["tool.execute.before"]({ tool: "read", sessionID: "s", callID: "c" }, { args: { filePath: path } })
-    found.push(null)
-  } catch (error) { found.push(error.message) }
-}
-const output = { output: "out" }
-await hooks["tool.execute.after"]({ tool: "bash", args: {} }, output)
-console.log(JSON.stringify([found, output.output]))
-""" % copy)
-    env = {**w.env, "CORDON": PROGRAM}
-    words = [node, str(test), "a", str(w.top / "secret/there"), ""]
-    done = subprocess.run(words, cwd=w.repo, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done
-    (free, denied, empty), output = json.loads(done.stdout)
-    assert free is None and "the policy denies it" in denied and "names no path" in empty and output == "out", done
-    # Without a Cordon, nothing is read.
-    done = subprocess.run(words, cwd=w.repo, env={**env, "CORDON": "/gone"}, capture_output=True, text=True, check=False)
-    assert done.returncode != 0 and "/gone" in done.stderr, done
+    link = w.top / "cordon-sh"
+    link.symlink_to(PROGRAM)
+    way_out = f'ask the user to allow writes to "{w.top}/other"'
+    for line, status in ((f"touch {w.top}/other/one; echo after", 0), (f"touch {w.top}/other/one; echo after; exit 3", 3)):
+        found, seen = on_a_terminal(w, [str(link), "-c", line])
+        assert found == status and seen.count(way_out) == 1 and seen.index("after") < seen.index(way_out), (found, seen)
+    assert way_out not in on_a_terminal(w, [str(link), "-c", f"cat {w.repo}/missing; touch made"])[1]
+    # Many are counted.
+    seen = on_a_terminal(w, [str(link), "-c", f"for i in 1 2 3 4 5 6 7 8 9; do touch {w.top}/other/$i; done"])[1]
+    assert seen.count(way_out) == 5 and "4 more accesses were refused" in seen, seen
+    # A person's own shell is not told what its model is to do; and without a terminal it is said once, and before.
+    assert way_out not in on_a_terminal(w, [str(link)], f"touch {w.top}/other/one; exit\n".encode())[1]
+    done = subprocess.run([str(link), "-c", f"touch {w.top}/other/one; sleep 1; echo after >&2"], cwd=w.repo, env=w.env,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.stderr.count(way_out) == 1 and done.stderr.index(way_out) < done.stderr.index("after"), done
+    # The hook tells it as well.
+    after = claude(w, "Bash", {"command": "x"}, event="PostToolUse")
+    hook(w, "claude", after)
+    on_a_terminal(w, [str(link), "-c", f"touch {w.top}/other/two"])
+    told = json.dumps(hook(w, "claude", after))
+    assert "/other/two" in told and "ask the user" in told and "/other/one" not in told, told
 
 
 run_cases()

@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-from cli import PROGRAM, Result, World, case, run_cases
+from cli import PROGRAM, Result, Skip, World, case, run_cases
 import schema  # tests/support, which cli makes known
 
 KILL_AT = os.path.abspath(os.environ["KILL_AT"])
@@ -26,7 +26,14 @@ NAMES = ("claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen")
 ANSWERS = {"codex": 'case "$*" in *shell_tool=false*features\\ list) echo "shell_tool   stable   false" ;;\n'
                     '*features\\ list) grep -q "^shell_tool = false" "$HOME/.codex/config.toml" && echo "shell_tool x false" ;;\n'
                     '*) exit 9 ;; esac',
-           "opencode": '[ "$*" = "debug config" ] && echo "$OPENCODE_CONFIG_CONTENT"'}
+           # It loads its plugin and says nothing if that is broken; Gemini CLI does so with the hooks of its extensions.
+           "opencode": '[ "$*" = "debug config" ] || exit 9; echo "$OPENCODE_CONFIG_CONTENT"\n'
+                       'plugin=$(echo "$OPENCODE_CONFIG_CONTENT" | sed -n "s|.*file://\\([^\\"]*\\)\\".*|\\1|p")\n'
+                       '[ -z "$CORDON_HOOKS_CHECK" ] || ! grep -q "^export const CordonPlugin" "$plugin" || '
+                       'echo "  \\"cordon_hooks\\": \\"called\\""',
+           "gemini": '[ "$*" = "-p x" ] || exit 9\n'
+                     'sh -c "$(sed -n "s/.*\\"command\\": \\"\\(.*\\)\\".*/\\1/p" '
+                     '"$HOME/.gemini/extensions/cordon/hooks/hooks.json" | head -n 1)"'}
 
 
 class Desk:
@@ -90,7 +97,7 @@ def nothing_changes_without_a_yes(w: World):
     d.setup("opencode", status=1)
     assert d.everything() == before
     found = d.json("opencode", "--dry-run")
-    assert [c["change"] for c in found["changes"]] == ["create", "create"] and not found["done"], found
+    assert [c["change"] for c in found["changes"]] == ["create"] * 3 and not found["done"], found
     d.setup("opencode", "--yes")
     assert d.everything() != before
 
@@ -129,6 +136,95 @@ def the_proof_is_the_answer_of_the_supervisor(w: World):
         assert found["done"] and found["covered"] and found["proof"]["profile"] == "agent", found
         found = d.json(name, "--check")
         assert found["covered"] and not found["problems"], found
+
+
+@case
+def hooks_are_registered_and_what_turns_them_off_is_found(w: World):
+    d = Desk(w)
+
+    def problems(name, status=1):
+        return " ".join(d.json(name, "--check", status=status)["problems"])
+
+    d.json("opencode", "--yes")
+    plugin = d.home / ".local/state/cordon/setup/opencode/cordon.mjs"
+    right = plugin.read_text()
+    plugin.write_text("broken")
+    assert "does not call Cordon's hooks" in problems("opencode") and "cordon.mjs' is not as" in problems("opencode")
+    plugin.unlink()
+    assert "cordon.mjs' is missing" in problems("opencode")
+    plugin.write_text(right)
+    assert not problems("opencode", 0)
+    for name, path, key, harmless in (
+            ("gemini", ".gemini/extensions/cordon/hooks/hooks.json", "hooksConfig", {"enabled": True, "disabled": []}),
+            ("qwen", ".qwen/extensions/cordon/qwen-extension.json", "disableAllHooks", False)):
+        d.json(name, "--partial", "--yes")
+        file = d.home / path
+        command = json.loads(file.read_text())["hooks"]["BeforeTool" if name == "gemini" else "PreToolUse"][0]["hooks"][0]["command"]
+        assert command == f"{d.program} hook {name}", command
+        assert not problems(name)
+        for settings in (w.repo / f".{name}/settings.json", d.home / f".{name}/settings.json"):
+            settings.parent.mkdir(exist_ok=True)
+            settings.write_text(json.dumps({key: harmless, "other": 1}))
+            assert not problems(name), settings
+            for harm in ([True, "no", None] if name == "qwen" else [{"enabled": False}, {"enabled": None}, {"disabled": ["x"]}]):
+                settings.write_text(json.dumps({key: harm}))
+                assert f"{settings}' turns hooks off by" in problems(name), harm
+            settings.unlink()
+        right = file.read_text()
+        file.write_text(right.replace("hook", "hok"))
+        assert file.name in problems(name)
+        file.write_text(right)
+    d.script(d.bin / "gemini", "exit 9")
+    assert "does not call Cordon's hooks" in problems("gemini")
+    # For all users there is none, and nothing of the kind is looked for.
+    d.setup("gemini", "--undo", "--yes")
+    d.setup("qwen", "--undo", "--yes")
+    assert not (d.home / ".gemini/extensions").exists() and not (d.home / ".qwen/extensions").exists()
+
+
+@case
+def the_plugin_of_opencode_refuses_and_tells(w: World):
+    node = shutil.which("node")
+    if not node:
+        raise Skip("there is no node")
+    d = Desk(w)
+    (w.top / "secret").mkdir()
+    (w.top / "secret/there").touch()
+    w.write_config(f'default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n'
+                   f'[permissions.p.filesystem]\n"{w.top}/secret" = "deny"\n')
+    d.setup("opencode", "--yes")
+    plugin = d.home / ".local/state/cordon/setup/opencode/cordon.mjs"
+    test = w.write("test.mjs", """
+import { CordonPlugin } from "%s"
+const hooks = await CordonPlugin({ directory: process.cwd() })
+const found = []
+for (const path of process.argv.slice(2)) {
+  try {
+    await hooks["tool.execute.before"]({ tool: "read", sessionID: "s", callID: "c" }, { args: { filePath: path } })
+    found.push(null)
+  } catch (error) { found.push(error.message) }
+}
+const output = { output: "out" }
+await hooks["tool.execute.after"]({ tool: "bash", args: {} }, output)
+const config = {}
+await hooks.config(config)
+console.log(JSON.stringify([found, output.output, config]))
+""" % plugin)
+
+    def call(**env):
+        return subprocess.run([node, str(test), "a", str(w.top / "secret/there"), ""], cwd=w.repo, env={**w.env, **env},
+                              capture_output=True, text=True, check=False)
+
+    done = call(CORDON_HOOKS_CHECK="1")
+    assert done.returncode == 0, done
+    (free, denied, empty), output, config = json.loads(done.stdout)
+    assert free is None and "the policy denies it" in denied and "names no path" in empty and output == "out", done
+    assert config == {"cordon_hooks": "called"}, config
+    assert json.loads(call().stdout)[2] == {}
+    # Without a Cordon nothing is read, and it does not say that it is called.
+    d.program.unlink()
+    done = call(CORDON_HOOKS_CHECK="1")
+    assert done.returncode != 0 and str(d.program) in done.stderr, done
 
 
 @case
