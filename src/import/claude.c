@@ -219,23 +219,6 @@ static int add_tool_rules(struct rules *r, const struct json *permissions,
 	return 0;
 }
 
-static int add_directories(struct rules *r, const struct json *permissions,
-			   const struct import_file *file, struct err *e)
-{
-	const struct json *list;
-
-	if (member_strings(permissions, file->name, "additionalDirectories", &list, e) < 0)
-		return err_result(e);
-	for (size_t i = 0; list && i < list->array.count; i++) {
-		const struct json *item = &list->array.items[i];
-
-		if (rules_add_text(r, RULE_WRITE, item->string, SYNTAX_GLOB,
-				   value_origin(file->name, item), e) < 0)
-			return err_result(e);
-	}
-	return 0;
-}
-
 /* ---- A file ------------------------------------------------------------------- */
 
 static int add_permissions(struct rules *r, const struct json *permissions,
@@ -260,7 +243,7 @@ static int add_permissions(struct rules *r, const struct json *permissions,
 		r->reads_origin = value_origin(file->name, hidden);
 	}
 	if (add_tool_rules(r, permissions, file, e) < 0 ||
-	    add_directories(r, permissions, file, e) < 0)
+	    member_paths(r, permissions, file, "additionalDirectories", RULE_WRITE, e) < 0)
 		return err_result(e);
 	return members_note(r, permissions, file->name, "permissions", known, false, e);
 }

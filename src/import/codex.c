@@ -718,20 +718,9 @@ static int note_unrelated(struct codex *c, struct err *e)
 					     NULL };
 	scoped_buf list = BUF_INIT(1 << 20);
 
-	for (size_t i = 0; i < c->config->table.count; i++) {
-		struct str name = c->config->table.items[i].name;
-
-		if (is_one_of(name, known))
-			continue;
-		buf_add_text(&list, list.len ? ", " : "");
-		buf_add(&list, str_first(name, 60));
-	}
-	if (buf_check(&list, e) < 0)
-		return err_result(e);
-	return !list.len ? 0
-			 : rules_note(c->r, c->config->origin, e,
-				      "no permissions of files or hosts: %.*s",
-				      STR_ARG(buf_str(&list)));
+	for (size_t i = 0; i < c->config->table.count; i++)
+		unrelated_add(&list, c->config->table.items[i].name, known);
+	return unrelated_note(c->r, c->config->origin, &list, e);
 }
 
 static int print(struct codex *c, struct err *e)

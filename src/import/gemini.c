@@ -222,23 +222,6 @@ static int add_tools(struct rules *r, const struct json *object, const char *exc
 	return 0;
 }
 
-static int add_directories(struct rules *r, const struct json *context,
-			   const struct import_file *file, struct err *e)
-{
-	const struct json *list;
-
-	if (member_strings(context, file->name, "includeDirectories", &list, e) < 0)
-		return err_result(e);
-	for (size_t i = 0; list && i < list->array.count; i++) {
-		const struct json *item = &list->array.items[i];
-
-		if (rules_add_text(r, RULE_WRITE, item->string, SYNTAX_GLOB,
-				   value_origin(file->name, item), e) < 0)
-			return err_result(e);
-	}
-	return 0;
-}
-
 static int import_settings(struct rules *r, const struct import_file *file, struct taken *t,
 			   struct err *e)
 {
@@ -258,12 +241,12 @@ static int import_settings(struct rules *r, const struct import_file *file, stru
 	    member_get(root, file->name, "context", JSON_OBJECT, &context, e) < 0)
 		return err_result(e);
 	if (add_tools(r, root, "excludeTools", "coreTools", file, t, e) < 0 ||
-	    add_directories(r, root, file, e) < 0)
+	    member_paths(r, root, file, "includeDirectories", RULE_WRITE, e) < 0)
 		return err_result(e);
 	if (tools && (add_tools(r, tools, "exclude", "core", file, t, e) < 0 ||
 		      members_note(r, tools, file->name, "tools", known_tools, false, e) < 0))
 		return err_result(e);
-	if (context && add_directories(r, context, file, e) < 0)
+	if (context && member_paths(r, context, file, "includeDirectories", RULE_WRITE, e) < 0)
 		return err_result(e);
 	return members_note_unrelated(r, root, file->name, known, e);
 }

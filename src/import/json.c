@@ -41,6 +41,23 @@ int member_strings(const struct json *object, const char *file, const char *name
 	return 0;
 }
 
+int member_paths(struct rules *r, const struct json *object, const struct import_file *file,
+		 const char *name, enum rule_kind kind, struct err *e)
+{
+	const struct json *list;
+
+	if (member_strings(object, file->name, name, &list, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; list && i < list->array.count; i++) {
+		const struct json *item = &list->array.items[i];
+
+		if (rules_add_text(r, kind, item->string, SYNTAX_GLOB,
+				   value_origin(file->name, item), e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
 bool is_one_of(struct str word, const char *const *words)
 {
 	for (; *words; words++)
@@ -108,23 +125,29 @@ int members_note(struct rules *r, const struct json *object, const char *file, c
 	return 0;
 }
 
+void unrelated_add(struct buf *list, struct str name, const char *const *known)
+{
+	if (is_one_of(name, known))
+		return;
+	buf_add_text(list, list->len ? ", " : "");
+	buf_add(list, str_first(name, 60));
+}
+
+int unrelated_note(struct rules *r, struct origin origin, const struct buf *list, struct err *e)
+{
+	if (buf_check(list, e) < 0)
+		return err_result(e);
+	return !list->len ? 0
+			  : rules_note(r, origin, e, "no permissions of files or hosts: %.*s",
+				       STR_ARG(buf_str(list)));
+}
+
 int members_note_unrelated(struct rules *r, const struct json *object, const char *file,
 			   const char *const *known, struct err *e)
 {
 	scoped_buf list = BUF_INIT(1 << 20);
 
-	for (size_t i = 0; object->type == JSON_OBJECT && i < object->object.count; i++) {
-		struct str name = object->object.items[i].name;
-
-		if (is_one_of(name, known))
-			continue;
-		buf_add_text(&list, list.len ? ", " : "");
-		buf_add(&list, str_first(name, 60));
-	}
-	if (buf_check(&list, e) < 0)
-		return err_result(e);
-	return !list.len ? 0
-			 : rules_note(r, value_origin(file, object), e,
-				      "no permissions of files or hosts: %.*s",
-				      STR_ARG(buf_str(&list)));
+	for (size_t i = 0; object->type == JSON_OBJECT && i < object->object.count; i++)
+		unrelated_add(&list, object->object.items[i].name, known);
+	return unrelated_note(r, value_origin(file, object), &list, e);
 }

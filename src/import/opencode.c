@@ -174,6 +174,21 @@ static int add_exception(struct rules *r, const struct pattern_rule *p, bool ope
 	return add_pattern(r, RULE_WRITE, p, e);
 }
 
+/* Each but the void ones: a deny as `kind`. */
+static int add_patterns(struct rules *r, const pattern_list *rules, enum rule_kind kind, bool opens,
+			struct err *e)
+{
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct pattern_rule *p = &rules->items[i];
+
+		if (p->is_void)
+			continue;
+		if ((p->is_allow ? add_exception(r, p, opens, e) : add_deny(r, kind, p, e)) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
 static int add_edits(struct rules *r, pattern_list *rules, struct err *e)
 {
 	const struct pattern_rule *all;
@@ -191,17 +206,7 @@ static int add_edits(struct rules *r, pattern_list *rules, struct err *e)
 				    all ? all->pattern : STR("edits are allowed by default"),
 				    all ? all->origin : r->whole, e) < 0)
 		return err_result(e);
-	for (size_t i = 0; i < rules->count; i++) {
-		const struct pattern_rule *p = &rules->items[i];
-		int n;
-
-		if (p->is_void)
-			continue;
-		n = p->is_allow ? add_exception(r, p, !opens, e) : add_deny(r, RULE_NO_WRITE, p, e);
-		if (n < 0)
-			return n;
-	}
-	return 0;
+	return add_patterns(r, rules, RULE_NO_WRITE, !opens, e);
 }
 
 static int add_reads(struct rules *r, pattern_list *rules, struct err *e)
@@ -217,17 +222,7 @@ static int add_reads(struct rules *r, pattern_list *rules, struct err *e)
 		if (rules_add_path(r, RULE_NOTHING, BASE_WORKSPACE, str_of(own[i]), SYNTAX_CROSSING,
 				   str_of(own[i]), r->whole, e) < 0)
 			return err_result(e);
-	for (size_t i = 0; i < rules->count; i++) {
-		const struct pattern_rule *p = &rules->items[i];
-		int n;
-
-		if (p->is_void)
-			continue;
-		n = p->is_allow ? add_exception(r, p, false, e) : add_deny(r, RULE_NOTHING, p, e);
-		if (n < 0)
-			return n;
-	}
-	return 0;
+	return add_patterns(r, rules, RULE_NOTHING, false, e);
 }
 
 static int add_outside(struct rules *r, pattern_list *rules, bool writes, struct err *e)

@@ -143,7 +143,13 @@ int member_strings(const struct json *object, const char *file, const char *name
  */
 int members_note(struct rules *r, const struct json *object, const char *file, const char *where,
 		 const char *const *known, bool ignores_unknown, struct err *e) MUST_CHECK NONNULL;
-/* The same in one note, for what has nothing to do with permissions. */
+/* A list of paths, each as rules_add_text() takes it. */
+int member_paths(struct rules *r, const struct json *object, const struct import_file *file,
+		 const char *name, enum rule_kind kind, struct err *e) MUST_CHECK NONNULL;
+/* The names that are not among `known`, in one list and one note: what has nothing to do with permissions. */
+void unrelated_add(struct buf *list, struct str name, const char *const *known) NONNULL;
+int unrelated_note(struct rules *r, struct origin origin, const struct buf *list, struct err *e)
+	MUST_CHECK NONNULL;
 int members_note_unrelated(struct rules *r, const struct json *object, const char *file,
 			   const char *const *known, struct err *e) MUST_CHECK NONNULL;
 
