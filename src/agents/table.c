@@ -303,9 +303,12 @@ static const char gemini_probe[] = STAND_IN("gemini", "exec bash -c \"$probe\"")
 static const char qwen_probe[] = STAND_IN("qwen", "exec bash -c \"$probe\"");
 static const char copilot_probe[] = STAND_IN("copilot", "exec bash -c \"$probe\"");
 
-/* The shell that opencode itself, here, would start; $SHELL if its configuration names none. */
+/*
+ * The shell that opencode itself, here, would start; $SHELL if its configuration names none. With a plugin it waits
+ * for a package that it gets from npm, which takes minutes without a network.
+ */
 static const char opencode_probe[] =
-	"\"$1\" debug config >\"$5/out\" 2>/dev/null </dev/null\n"
+	"npm_config_offline=true \"$1\" debug config >\"$5/out\" 2>/dev/null </dev/null\n"
 	"shell=$(sed -n 's/.*\"shell\": *\"\\([^\"]*\\)\".*/\\1/p' \"$5/out\" | tail -n 1)\n"
 	"if [ -n \"$shell\" ]; then\n"
 	"\t\"$shell\" -c \"$2\"\n"
@@ -315,7 +318,8 @@ static const char opencode_probe[] =
 
 /* The configuration that opencode itself, here, has; the plugin adds to it, if the hook answers. */
 static const char opencode_hooks[] =
-	"CORDON_HOOKS_CHECK=1 \"$1\" debug config >\"$5/out\" 2>/dev/null </dev/null\n"
+	"npm_config_offline=true CORDON_HOOKS_CHECK=1 \"$1\" debug config >\"$5/out\" 2>/dev/null "
+	"</dev/null\n"
 	"grep -q '^ *\"cordon_hooks\": \"called\",*$' \"$5/out\" && echo called\n";
 
 /*

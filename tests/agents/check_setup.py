@@ -59,7 +59,7 @@ class World(check_agents.World):
             self.put(self.home / ".config/opencode/opencode.json", {
                 "provider": {"anthropic": {"options": {"baseURL": f"{base}/v1", "apiKey": "none"}}}, "permission": "allow",
                 "model": "anthropic/claude-sonnet-4-5", "autoupdate": False})
-            words, env = ["run", "go"], {"OPENCODE_DISABLE_MODELS_FETCH": "1"}
+            words, env = ["run", "go"], {"OPENCODE_DISABLE_MODELS_FETCH": "1", "npm_config_offline": "true"}
         status, out = self.call(start, *words, env=env)
         model.shutdown()
         self.transcript = json.dumps(model.transcript, ensure_ascii=False)

@@ -100,6 +100,7 @@ class World(check_agents.World):
         model, env = self.model(*steps)
         status, out = self.call(*self.start(start), *words, env=env)
         model.shutdown()
+        self.whole = model.whole.replace('\\"', '"').replace('\\\\', '\\')
         assert len(model.told) >= len(steps), f"status {status}, {len(model.told)} of {len(steps)} steps; {model.tools}: {out[-2000:]}"
         return model.told
 
@@ -140,13 +141,32 @@ def a_denial_reaches_the_model_with_its_way_out(w):
     told = w.run(w.set_up(), step, "touch made; echo status $?")
     assert not w.outside.exists() and (w.project / "made").exists(), told
     assert "status 1" in told[0] and "status 0" in told[1], told
-    if w.name == "qwen":
-        assert "Read-only file system" in told[0], told
-        raise Skip("it runs commands on a terminal, where cordon-sh does not tell what was refused: the model gets the bare error")
     assert re.search(r'not allowed to (create|write).*"[^"]*escaped".*ask the user to allow writes to "', told[0].replace('\\"', '"')), told[0]
     if w.name != "codex":
         w.run(w.plain_again(), step)
         assert w.outside.exists(), "the same command does not get out without Cordon, so the case shows nothing"
+
+
+# The tools that read a file, of those that call `cordon hook`.
+READERS = {"claude": ("Read", "file_path"), "gemini": ("read_file", "file_path"), "opencode": ("read", "filePath"),
+           "qwen": ("read_file", "file_path")}
+
+
+def its_hooks_judge_files_and_tell_what_was_refused(w):
+    """As `cordon setup` registers them: the model reads it beside the result, and as it is, the agent reads the file."""
+    if w.name not in READERS:
+        raise Skip("there is no `cordon hook` for it")
+    tool, member = READERS[w.name]
+    w.put("project/kept/secret", "the secret")
+    w.put("project/plain", "not denied")
+    w.put(".config/cordon/config.toml", 'default_permissions = "x"\n[permissions.x]\nextends = ":workspace"\n'
+          '[permissions.x.filesystem.":workspace_roots"]\nkept = "deny"\n')
+    steps = (f"touch {w.outside}; true", (tool, {member: str(w.project / "kept/secret")}), (tool, {member: str(w.project / "plain")}))
+    told = w.run(w.set_up(), *steps)
+    assert "the policy denies it" in told[1] and "the secret" not in w.whole and "not denied" in told[2], told
+    assert "Cordon refused to commands of this session:" in w.whole and 'ask the user to allow writes to "' in w.whole, w.whole[-3000:]
+    told = w.run(w.plain_again(), *steps)
+    assert "the secret" in told[1] and "Cordon refused" not in w.whole, told
 
 
 def its_own_deny_rules_still_hold(w):
@@ -285,7 +305,8 @@ def its_permission_prompt_is_answered_by_the_policy(w):
 
 # What only one of them has.
 ONLY = {the_sandbox_that_its_user_chose_is_a_ceiling: "codex", its_permission_prompt_is_answered_by_the_policy: "claude"}
-CASES = (commands_do_what_they_do_without_cordon, a_denial_reaches_the_model_with_its_way_out, its_own_deny_rules_still_hold,
+CASES = (commands_do_what_they_do_without_cordon, a_denial_reaches_the_model_with_its_way_out,
+         its_hooks_judge_files_and_tell_what_was_refused, its_own_deny_rules_still_hold,
          what_is_planted_does_not_get_it_out, an_interrupt_ends_the_command_as_without_cordon,
          a_command_that_takes_too_long_ends_with_all_that_it_started, undo_restores_every_byte, *ONLY)
 

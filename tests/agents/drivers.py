@@ -85,7 +85,8 @@ trust_level = "trusted"
 class OpenCode(Agent):
     name, package = "opencode", "opencode-ai"
     limit = {"timeout": 2000}
-    env = {"OPENCODE_DISABLE_MODELS_FETCH": "1"}
+    # With a plugin it waits for a package from npm, in vain on loopback.
+    env = {"OPENCODE_DISABLE_MODELS_FETCH": "1", "npm_config_offline": "true"}
 
     def configure(self, put, base, permission="allow"):
         put(".config/opencode/opencode.json", {

@@ -179,6 +179,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
         elif len(spoken.told) >= len(self.server.told):
             self.server.told = spoken.told
             self.server.transcript = asked.get("messages", [])
+            self.server.whole = json.dumps(asked, ensure_ascii=False)
         self.send_text("".join(spoken.stream(tool, arguments)).encode(), "text/event-stream")
 
     @staticmethod
@@ -190,9 +191,10 @@ class Answer(http.server.BaseHTTPRequestHandler):
 
 
 def start(commands):
-    """Serves until the process ends; returns the server, whose port is server_address[1]. `told`: what each step gave."""
+    """Serves until the process ends; returns the server, whose port is server_address[1]. `told`: what each step gave;
+    `whole`: the last request, as text."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    server.commands, server.transcript, server.told, server.tools = commands, [], [], []
+    server.commands, server.transcript, server.told, server.tools, server.whole = commands, [], [], [], ""
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
