@@ -29,6 +29,8 @@ guarantee_set explain_refused(const struct explanation *x, guarantee_set missing
 /* explain_lowering.c: what the policy becomes on another system. */
 int explain_find_lowering(struct arena *a, struct explanation *x, struct err *e) MUST_CHECK NONNULL;
 void explain_print_lowering(struct page *p, const struct explanation *x);
+struct seatbelt;
+void explain_print_profile(struct page *p, const struct seatbelt *s) NONNULL;
 void explain_json_lowering(struct json_writer *w, const struct explanation *x);
 void explain_json_missing(struct json_writer *w, guarantee_set missing);
 void explain_json_refusal(struct json_writer *w, enum guarantee g, struct str reason);

@@ -144,14 +144,7 @@ void explain_print_lowering(struct page *p, const struct explanation *x)
 	}
 	if (s->missing)
 		print_missing(p, x);
-	page_text(p, "\nthe profile that /usr/bin/sandbox-exec would get\n");
-	print_lines(p, s->profile);
-	page_text(p, s->params.count ? "\nits parameters\n" : "");
-	for (size_t i = 0; i < s->params.count; i++) {
-		page_printf(p, "  %-8s ", s->params.items[i]->name.p);
-		page_str(p, s->params.items[i]->value);
-		page_text(p, "\n");
-	}
+	explain_print_profile(p, s);
 	if (!is_managed(x))
 		return;
 	page_text(p, "\nthe profile of the proxy; a run picks its port (above) when it starts\n");

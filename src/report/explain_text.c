@@ -680,7 +680,9 @@ static void print_backend(struct page *p, const struct explanation *x, const cha
 
 	page_str(p, str_of(name));
 	page_text(p, ": ");
-	if (!backend)
+	if (!backend && x->seatbelt)
+		page_text(p, "a preview, in the program for macOS; below is what it can't give");
+	else if (!backend)
 		page_text(p, "not in this version");
 	else if (explain_lack(x, backend))
 		print_lack(p, backend, explain_lack(x, backend));

@@ -5,6 +5,7 @@
 import json
 import os
 import random
+from pathlib import Path
 
 from cli import World, case, run_cases
 from sbpl import READINGS, Profile, ProfileError, parse
@@ -181,6 +182,30 @@ def strings_and_regexes_are_read_as_far_as_anybody_knows(w: World):
     assert not both(p, "file-read-data", "/\u00e9b".encode())
     p = profile_of('(allow file-read* (literal (param "P")))', P='/"(;')  # fact 23
     assert both(p, "file-read-data", b'/"(;')
+
+
+@case
+def dots_are_no_way_to_a_path(w: World):
+    p = profile_of('(allow file-read* (subpath "/a/./b"))(allow file-read* (literal "/a/../c"))')  # fact 9
+    assert not both(p, "file-read-data", b"/a/b") and not both(p, "file-read-data", b"/c")
+
+
+@case
+def what_is_denied_everywhere_leaves_the_root_to_be_looked_at(w: World):
+    # Fact 12: a program that can't read "/" is killed, and realpath() looks at each directory on the way.
+    config = 'default_permissions = "few"\n[permissions.few.filesystem]\n":minimal" = "read"\n"/w/r" = "write"\n'
+    found, _ = lowering(w, mac({"/w/r": "dir", "/o/f": "file"}), config)
+    p = Profile(found["lowering"]["profile"], found["lowering"]["params"])
+    assert both(p, "file-read-data", b"/") and both(p, "file-read-metadata", b"/w")
+    assert not both(p, "file-read-data", b"/o/f") and not both(p, "file-read-data", b"/w")
+
+
+@case
+def a_bare_allow_of_connecting_opens_unix_sockets_and_an_address_does_not(w: World):
+    p = profile_of("(allow network-outbound)")  # fact 19
+    assert both(p, "network-outbound", b"/s") and both(p, "network-outbound", ("remote", b"*", b"80"))
+    p = profile_of('(allow network-outbound (remote ip "*:*"))')
+    assert not both(p, "network-outbound", b"/s") and both(p, "network-outbound", ("remote", b"*", b"80"))
 
 
 # ---- P20: random policies and trees ------------------------------------------------
@@ -379,6 +404,51 @@ def what_a_profile_cannot_say_is_refused_by_guarantee(w: World):
     found, _ = lowering(w, mac({"/w/r": "dir"}), CONFIG + many)
     assert found["lowering"]["refusal"]["guarantee"] == "fs_carve", found["lowering"]
     assert "profile" not in found["lowering"]
+
+
+@case
+def three_configurations_of_examples_mean_what_they_say(w: World):
+    top = Path(__file__).parents[2] / "examples/macos"
+    options = ("--platform", "macos", "--host-view", str(top / "host.json"), "--config-file")
+    repo, home = "/Users/ana/work/repo/", "/Users/ana/"
+    expected = {
+        "shop": {"write": (repo + "src/a.js", home + ".npm/_cacache/x"),
+                 "read": (repo + "package-lock.json", repo + "certs/dev/ca.pem", repo + ".git/config"),
+                 "deny": (repo + "certs/prod.pem", repo + "apps/web/.env.local", repo + "x/.ENV", home + ".ssh/id_ed25519")},
+        "crate": {"write": (repo + "src/lib.rs", home + ".cargo/registry/x"), "read": (home + ".rustup/toolchains",),
+                  "deny": (home + ".cargo/credentials.toml", home + "Documents/a", "/private/tmp/x")},
+        "infra": {"write": (repo + "modules/net/main.tf",), "read": (repo + "src/lib.rs",),
+                  "deny": (repo + "state/x", repo + "modules/net/README.md", repo + "modules/a.tfstate", home + ".kube/config")},
+    }
+    for name, answers in expected.items():
+        found = w.ok("explain", "--json", *options, str(top / f"{name}.toml")).json["lowering"]
+        p = Profile(found["profile"], found["params"])
+        for access, paths in answers.items():
+            for path in paths:
+                assert w.run("why", "--json", "--path", path, *options, str(top / f"{name}.toml")).json["access"] == access, path
+                assert both(p, "file-read-data", raw(path)) == (access != "deny"), (name, path)
+                assert both(p, "file-write-data", raw(path)) == (access == "write"), (name, path)
+        # For people: no numbers of parameters, no classes of capitals.
+        said = w.ok("explain", *options, str(top / f"{name}.toml")).out
+        assert "(param " not in said and "[nN]" not in said and f"(subpath {repo[:-1]}" in said, said
+
+
+# ---- Bad input --------------------------------------------------------------------------
+
+
+@case
+def a_view_that_lies_is_an_error_that_names_it(w: World):
+    for files, word in (({"/w/r": "dir", "/w/r/f": "file", "/w/r/f/g": "file"}, "/w/r/f"),
+                        ({"/w/r": "dir", "/w/r/d": "dir", "/W/R/d": "file"}, "/W/R/d"),
+                        ({"/w/r": "dir", "/w/r/x": {"kind": "file"}}, "kind")):
+        name = str(w.write("view.json", json.dumps(mac(files))))
+        said = w.run("explain", "--platform", "macos", "--host-view", name)
+        assert said.status != 0 and word in said.err, (files, said.err)
+    loop = mac({"/w/r": "dir", "/w/a": {"link": "b"}, "/w/b": {"link": "a"}})
+    w.write_config('[permissions.p]\nextends = ":workspace"\n[permissions.p.filesystem]\n"/w/a/x" = "deny"\n')
+    name = str(w.write("view.json", json.dumps(loop)))
+    said = w.run("explain", "--platform", "macos", "--host-view", name, "--config-file", str(w.config), "-P", "p")
+    assert said.status != 0 and "symbolic links in a row" in said.err, said.err
 
 
 # ---- The network ----------------------------------------------------------------------
