@@ -9,6 +9,7 @@
  *	start.c		starts the monitor, and through it the command, which waits
  *	monitor.c	the life of the monitor
  *	supervisor.c	the sandbox of one run, as backend.h has it
+ *	log.c		what the system's log says of refused accesses (--log-denials)
  *	../seatbelt/apply.c	a command in a profile of sandbox-exec
  */
 #pragma once
@@ -38,7 +39,8 @@ enum monitor_message_kind {
 	MESSAGE_NOT_EXECUTED,
 	MESSAGE_STOPPED,
 	MESSAGE_CONTINUED,
-	MESSAGE_ENDED, /* `value` as waitpid() has it */
+	MESSAGE_ENDED,	 /* `value` as waitpid() has it */
+	MESSAGE_STARTED, /* `value` is a process that the command, or what it started, has started */
 };
 
 struct monitor_message {
@@ -52,7 +54,8 @@ struct monitor_message {
 /* What the monitor needs, made ready by the parent. */
 struct monitor_job {
 	int channel;
-	bool is_sandboxed; /* nothing that the command has started goes on without it */
+	bool is_sandboxed;    /* nothing that the command has started goes on without it */
+	bool tells_processes; /* MESSAGE_STARTED */
 	/* Tried in order, as `argv`, until one can be executed. */
 	const char *const *programs;
 	int os_error; /* told if there is none */
@@ -86,3 +89,25 @@ struct start {
 };
 /* The command exists when it returns, and waits for supervisor_start(). ERR_SYS, ERR_POLICY. */
 int macos_start(const struct start *in, struct sandbox *out, struct err *e) MUST_CHECK NONNULL;
+
+/* Whether the file is root's own program, which nobody else may write; `who` can't work without it. */
+int macos_check_tool(const char *path, const char *who, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- log.c: which accesses were refused ------------------------------------------------------------- */
+
+struct denials;
+struct log_reader;
+struct log_request {
+	const struct plan *plan;
+	struct loop *loop;
+	struct denials *denials;
+	void (*warn)(void *user, const char *text);
+	void *user;
+};
+/* Before the command runs; what the log says of its processes becomes denials from now on. */
+int log_start(struct arena *a, const struct log_request *in, struct log_reader **out, struct err *e)
+	MUST_CHECK NONNULL;
+/* A process of the run, also of one that has ended by now. */
+void log_add_process(struct log_reader *l, int32_t pid) NONNULL;
+/* Waits a moment for late entries. Its last call. */
+void log_finish(struct log_reader *l) NONNULL;

@@ -88,6 +88,9 @@ static bool track_children(struct monitor *m, pid_t of)
 			continue;
 		m->tracked[m->count++] = children[i];
 		found = true;
+		if (m->job->tells_processes)
+			tell(m, &(struct monitor_message){ .kind = MESSAGE_STARTED,
+							   .value = children[i] });
 	}
 	return found;
 }

@@ -4,12 +4,33 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/macos/macos.h"
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
+
+int macos_check_tool(const char *path, const char *who, struct err *e)
+{
+	struct stat st;
+	const char *why = NULL;
+
+	if (lstat(path, &st) < 0)
+		return FAIL_CAUSE(e, CAUSE_BACKEND_UNAVAILABLE, "%s can't run: there is no %s", who,
+				  path);
+	if (!S_ISREG(st.st_mode))
+		why = "is not a regular file";
+	else if (st.st_uid != 0)
+		why = "does not belong to root";
+	else if (st.st_mode & (S_IWGRP | S_IWOTH))
+		why = "can be written by others";
+	else if (!(st.st_mode & S_IXUSR))
+		why = "can't be executed";
+	return why ? FAIL_CAUSE(e, CAUSE_BACKEND_UNAVAILABLE, "%s can't run: %s %s", who, path, why)
+		   : 0;
+}
 
 /* 0 or an errno. */
 static int set_attributes(posix_spawnattr_t *a)
@@ -118,6 +139,7 @@ int macos_start(const struct start *in, struct sandbox *out, struct err *e)
 	struct monitor_job job = { .is_sandboxed = in->is_sandboxed,
 				   .programs = in->programs,
 				   .os_error = in->os_error,
+				   .tells_processes = in->launch->naming == NAMING_ALL,
 				   .argv = in->argv,
 				   .environment = in->launch->environment };
 	int away[3] = { -1, -1, -1 };

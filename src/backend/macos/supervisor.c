@@ -15,6 +15,7 @@ struct supervisor {
 	struct arena *a;
 	struct supervisor_request in;
 	struct sandbox sandbox;
+	struct log_reader *log; /* NULL: refused accesses are not named */
 	struct watcher channel; /* the monitor speaks */
 	struct watcher gone;	/* it has ended, and with it the run */
 	bool has_ended, has_told_gone, is_let_go;
@@ -61,6 +62,10 @@ static int take(struct supervisor *s, const struct monitor_message *m, struct er
 		return 0;
 	case MESSAGE_ENDED:
 		tell_end(s, m);
+		return 0;
+	case MESSAGE_STARTED:
+		if (s->log)
+			log_add_process(s->log, m->value);
 		return 0;
 	case MESSAGE_READY:
 		break;
@@ -124,10 +129,6 @@ int supervisor_new(struct arena *a, const struct supervisor_request *in, struct 
 	s->channel = (struct watcher){ .fd = -1, .ready = channel_is_ready, .user = s };
 	s->gone = (struct watcher){ .fd = -1, .ready = monitor_is_gone, .user = s };
 	s->result.naming = NAMING_OFF;
-	if (in->naming == NAMING_ALL)
-		in->events.warn(in->events.user,
-				"--log-denials has no effect on macOS in this version: Console.app "
-				"shows what the sandbox refuses");
 	*out = s;
 	return 0;
 }
@@ -139,7 +140,8 @@ int supervisor_prepare(struct supervisor *s, const struct supervisor_attempt *at
 	(void)attempt;
 	launch->holder = s;
 	launch->waits = true;
-	launch->naming = NAMING_OFF;
+	launch->naming = s->in.naming == NAMING_ALL && s->in.is_sandboxed ? NAMING_ALL : NAMING_OFF;
+	s->result.naming = launch->naming;
 	return 0;
 }
 
@@ -156,8 +158,33 @@ int backend_describe(const struct backend *b, struct arena *a, const struct laun
 	return b->describe(a, in, out, e);
 }
 
+/* It enforces nothing: without it the run goes on, and says so. */
+static void start_log(struct supervisor *s)
+{
+	const struct log_request request = { .plan = s->in.plan,
+					     .loop = s->in.loop,
+					     .denials = s->in.denials,
+					     .warn = s->in.events.warn,
+					     .user = s->in.events.user };
+	struct err e = ERR_INIT;
+	char text[1024];
+	struct buf words = BUF_OVER(text);
+
+	if (s->result.naming != NAMING_ALL || s->sandbox.command == 0)
+		return;
+	if (log_start(s->a, &request, &s->log, &e) == 0) {
+		log_add_process(s->log, s->sandbox.command);
+		return;
+	}
+	s->result.naming = NAMING_OFF;
+	buf_add_text(&words, "refused accesses are not named: ");
+	buf_add(&words, str_first(err_message(&e), sizeof(text) / 2));
+	s->in.events.warn(s->in.events.user, text);
+}
+
 int supervisor_attach(struct supervisor *s, struct err *e)
 {
+	start_log(s);
 	s->channel.fd = s->sandbox.channel;
 	s->gone.fd = s->sandbox.monitor;
 	return loop_add(s->in.loop, &s->channel, LOOP_IN, e) < 0 ||
@@ -252,6 +279,9 @@ void supervisor_let_go(struct supervisor *s)
 	if (s->is_let_go)
 		return;
 	s->is_let_go = true;
+	if (s->log)
+		log_finish(s->log);
+	s->log = NULL;
 	loop_remove(s->in.loop, &s->channel);
 	loop_remove(s->in.loop, &s->gone);
 }

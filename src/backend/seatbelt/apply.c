@@ -23,23 +23,7 @@ static guarantee_set gives(const struct plan *plan)
 
 int seatbelt_check_tool(struct err *e)
 {
-	struct stat st;
-	const char *why = NULL;
-
-	if (lstat(tool, &st) < 0)
-		return FAIL_CAUSE(e, CAUSE_BACKEND_UNAVAILABLE,
-				  "the seatbelt backend can't run: there is no %s", tool);
-	if (!S_ISREG(st.st_mode))
-		why = "is not a regular file";
-	else if (st.st_uid != 0)
-		why = "does not belong to root";
-	else if (st.st_mode & (S_IWGRP | S_IWOTH))
-		why = "can be written by others";
-	else if (!(st.st_mode & S_IXUSR))
-		why = "can't be executed";
-	return why ? FAIL_CAUSE(e, CAUSE_BACKEND_UNAVAILABLE,
-				"the seatbelt backend can't run: %s %s", tool, why)
-		   : 0;
+	return macos_check_tool(tool, "the seatbelt backend", e);
 }
 
 static int check_outside(struct err *e)
