@@ -39,6 +39,7 @@ struct log_reader {
 	struct log_request in;
 	struct watcher output;
 	int helper;
+	bool is_settled;
 	struct buf line;
 	struct buf late; /* lines about processes that are not known (yet) */
 	uint64_t unclear;
@@ -196,25 +197,28 @@ int log_start(struct arena *a, const struct log_request *in, struct log_reader *
 	return 0;
 }
 
-static void take_rest(struct log_reader *l)
+void log_settle(struct log_reader *l)
 {
 	uint64_t end_ms = loop_now() + REST_MS;
+	struct str rest, line;
 
+	if (l->is_settled)
+		return;
+	l->is_settled = true;
 	while (l->output.is_added && loop_now() < end_ms &&
 	       socket_wait(l->output.fd, false, QUIET_MS) && read_some(l))
 		;
+	rest = buf_str(&l->late);
+	while (str_next_line(&rest, &line))
+		take_line(l, line, true);
+	buf_clear(&l->late);
 }
 
 void log_finish(struct log_reader *l)
 {
-	struct str rest, line;
-
-	take_rest(l);
+	log_settle(l);
 	loop_remove(l->in.loop, &l->output);
 	end_program(l);
-	rest = buf_str(&l->late);
-	while (str_next_line(&rest, &line))
-		take_line(l, line, true);
 	if (l->unclear)
 		l->in.warn(l->in.user,
 			   "the log has refusals that can be read in more than one way, or "

@@ -109,5 +109,7 @@ int log_start(struct arena *a, const struct log_request *in, struct log_reader *
 	MUST_CHECK NONNULL;
 /* A process of the run, also of one that has ended by now. */
 void log_add_process(struct log_reader *l, int32_t pid) NONNULL;
-/* Waits a moment for late entries. Its last call. */
+/* The command has ended: waits a moment for late entries. Fine if it was called before. */
+void log_settle(struct log_reader *l) NONNULL;
+/* Its last call. */
 void log_finish(struct log_reader *l) NONNULL;

@@ -38,6 +38,9 @@ static void tell_end(struct supervisor *s, const struct monitor_message *m)
 	};
 
 	s->has_ended = true;
+	/* What it was refused may be asked about next (--retry). */
+	if (s->log)
+		log_settle(s->log);
 	s->in.events.ended(s->in.events.user, &end);
 }
 
@@ -129,6 +132,10 @@ int supervisor_new(struct arena *a, const struct supervisor_request *in, struct 
 	s->channel = (struct watcher){ .fd = -1, .ready = channel_is_ready, .user = s };
 	s->gone = (struct watcher){ .fd = -1, .ready = monitor_is_gone, .user = s };
 	s->result.naming = NAMING_OFF;
+	if (in->holds)
+		in->events.warn(in->events.user,
+				"on macOS only hosts can be asked about while the command runs; "
+				"paths that were refused can be asked about afterwards (--retry)");
 	*out = s;
 	return 0;
 }
@@ -140,7 +147,10 @@ int supervisor_prepare(struct supervisor *s, const struct supervisor_attempt *at
 	(void)attempt;
 	launch->holder = s;
 	launch->waits = true;
-	launch->naming = s->in.naming == NAMING_ALL && s->in.is_sandboxed ? NAMING_ALL : NAMING_OFF;
+	/* What may be asked about afterwards has to be known. */
+	launch->naming = s->in.is_sandboxed && (s->in.naming == NAMING_ALL || s->in.holds)
+				 ? NAMING_ALL
+				 : NAMING_OFF;
 	s->result.naming = launch->naming;
 	return 0;
 }
