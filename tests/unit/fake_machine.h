@@ -40,9 +40,9 @@ struct fake_disk {
 	struct fake_blocks rules, filters;
 	bool has_directory, is_closed;
 	struct fake_file files[MACHINE_FILE_COUNT];
-	unsigned sids;
-	unsigned entries; /* in access lists */
-	unsigned others;  /* what is not Cordon's, and has to stay as it is */
+	unsigned sids, groups; /* that were made */
+	unsigned entries;      /* in access lists */
+	unsigned others;       /* what is not Cordon's, and has to stay as it is */
 };
 
 enum fake_death { DIES_BEFORE, DIES_AFTER };
@@ -152,6 +152,7 @@ static int fake_add_group(void *state, struct err *e)
 {
 	FAKE_ACTS("add_group")
 	f->disk.group_exists = f->disk.group_is_ours = true;
+	f->disk.groups++;
 	return r;
 }
 

@@ -278,6 +278,24 @@ TEST(a_group_of_somebody_elses_is_not_touched)
 	free(f);
 }
 
+TEST(another_user_gets_another_group)
+{
+	struct fake *f = new_set_up(0);
+	struct fake_file *mark = &f->disk.files[MACHINE_MARK];
+	const unsigned groups = f->disk.groups;
+	char *user = strstr(mark->bytes, "-1001");
+	struct err e = ERR_INIT;
+
+	CHECK_INT(set_up(f, 0, &e), 0);
+	CHECK_INT(f->disk.groups, groups);
+	REQUIRE(user != NULL);
+	user[4] = '2';
+	CHECK_INT(set_up(f, 0, &e), 0);
+	CHECK_INT(f->disk.groups, groups + 1);
+	CHECK(is_set_up(f));
+	free(f);
+}
+
 TEST(a_user_changes_nothing_and_is_told)
 {
 	struct fake *f = new_fake();

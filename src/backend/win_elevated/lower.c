@@ -6,7 +6,7 @@
  */
 #include "backend/windows/windows.h"
 
-static const struct windows_guarantee guarantees[GUARANTEE_COUNT] = {
+const struct windows_guarantee win_elevated_guarantees[GUARANTEE_COUNT] = {
 	[G_FS_WRITE] = { true, "what is written has to be allowed to the account and to a "
 			       "capability, which only the writable roots have" },
 	[G_FS_READ] = { true, "what is denied is denied to the group of the accounts" },
@@ -31,7 +31,7 @@ int win_elevated_lower(struct arena *a, const struct plan *plan, uint16_t proxy_
 	struct lowering l;
 	int r;
 
-	lowering_init(&l, a, plan, "win_elevated", guarantees, out);
+	lowering_init(&l, a, plan, "win_elevated", win_elevated_guarantees, out);
 	l.has_accounts = true;
 	r = windows_check_policy(&l, e) < 0 || windows_find_acl(&l, e) < 0 ||
 			    windows_add_filters(&l, proxy_port, e) < 0 ||

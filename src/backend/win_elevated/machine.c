@@ -116,8 +116,29 @@ static int ensure_directory(struct doing *d, struct err *e)
 							: note(d, e, "made its directory");
 }
 
+/*
+ * SECURITY: what runs of another user have opened to the group is in access lists that only his journals name. A new
+ * group has another SID, for which they say nothing.
+ */
+static int drop_group(struct doing *d, struct err *e)
+{
+	char user[MACHINE_SID_BYTES];
+
+	if (d->m->find_user(d->m->state, user, e) < 0)
+		return err_result(e);
+	if (!d->look.group.exists || (d->look.owner.len && str_is(d->look.owner, user)))
+		return 0;
+	d->look.group.exists = false;
+	return d->m->remove_group(d->m->state, e) < 0
+		       ? err_result(e)
+		       : note(d, e, "removed the group %s, which was another user's",
+			      machine_group_name);
+}
+
 static int ensure_group(struct doing *d, struct err *e)
 {
+	if (drop_group(d, e) < 0)
+		return err_result(e);
 	if (d->look.group.exists)
 		return 0;
 	return d->m->add_group(d->m->state, e) < 0

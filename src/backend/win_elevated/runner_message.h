@@ -83,5 +83,11 @@ int runner_print(const struct runner_message *m, struct buf *out, struct err *e)
 int runner_parse(struct arena *a, struct str bytes, struct runner_message *out, size_t *used,
 		 struct err *e) MUST_CHECK NONNULL;
 
+/* The second word of the runner's command line. The third is the name of its pipes. */
+#define RUNNER_NAME "cordon-runner"
+
+/* On Windows alone: what the runner does; its exit status. */
+int runner_main(int argc, char **argv);
+
 /* Whether Cordon may say it; else the runner. */
 bool runner_is_order(enum runner_type type) PURE;

@@ -87,7 +87,7 @@ typedef int windows_lower_fn(struct arena *a, const struct plan *plan, uint16_t 
 windows_lower_fn win_token_lower, win_elevated_lower;
 
 /* GUARANTEE_COUNT of them. */
-extern const struct windows_guarantee win_token_guarantees[];
+extern const struct windows_guarantee win_token_guarantees[], win_elevated_guarantees[];
 
 /*
  * The firewall's rules and the filters alone, as they are when `open_port` of the loopback is the proxy's (0: nothing is

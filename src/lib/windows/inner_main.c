@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Nothing of Cordon's is started again inside a sandbox of Windows. */
+/* What Cordon starts its own program again for: to be the runner of an account. No subcommand is called so. */
+#include "backend/win_elevated/runner_message.h"
 #include "cordon.h"
+
+#include <string.h>
 
 int cordon_inner_main(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return -1;
+	return argc >= 2 && strcmp(argv[1], RUNNER_NAME) == 0 ? runner_main(argc, argv) : -1;
 }

@@ -233,7 +233,7 @@ static int remove_directory(void *state, struct err *e)
 
 /* ---- The lock ----------------------------------------------------------------------------------------------- */
 
-void *win32_lock(const wchar_t *directory, bool is_shared, struct err *e)
+void *win32_lock(const wchar_t *directory, bool is_run, struct err *e)
 {
 	wchar_t path[WIDE];
 	OVERLAPPED at = { .Offset = 0 };
@@ -244,17 +244,15 @@ void *win32_lock(const wchar_t *directory, bool is_shared, struct err *e)
 		(void)FAIL(e, ERR_LIMIT, "a path is too long");
 		return NULL;
 	}
-	h = CreateFileW(path, is_shared ? GENERIC_READ : GENERIC_READ | GENERIC_WRITE,
+	h = CreateFileW(path, is_run ? GENERIC_READ : GENERIC_READ | GENERIC_WRITE,
 			FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-			is_shared ? OPEN_EXISTING : OPEN_ALWAYS, FILE_FLAG_OPEN_REPARSE_POINT,
-			NULL);
+			is_run ? OPEN_EXISTING : OPEN_ALWAYS, FILE_FLAG_OPEN_REPARSE_POINT, NULL);
 	if (h == INVALID_HANDLE_VALUE) {
 		(void)FAIL_WINDOWS(e, GetLastError(),
 				   "the lock of Cordon's accounts can't be opened");
 		return NULL;
 	}
-	if (LockFileEx(h, LOCKFILE_FAIL_IMMEDIATELY | (is_shared ? 0 : LOCKFILE_EXCLUSIVE_LOCK), 0,
-		       1, 0, &at))
+	if (LockFileEx(h, LOCKFILE_FAIL_IMMEDIATELY | LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, &at))
 		return h;
 	code = GetLastError();
 	CloseHandle(h);
@@ -262,9 +260,10 @@ void *win32_lock(const wchar_t *directory, bool is_shared, struct err *e)
 		(void)FAIL_WINDOWS(e, code, "Cordon's accounts can't be locked");
 		return NULL;
 	}
-	(void)FAIL_CAUSE(e, CAUSE_RUNS_GO_ON,
-			 is_shared ? "Cordon's accounts are just being changed"
-				   : "commands are running as Cordon's accounts");
+	(void)FAIL_CAUSE(
+		e, CAUSE_RUNS_GO_ON,
+		is_run ? "another command runs as Cordon's accounts, or they are being changed"
+		       : "commands are running as Cordon's accounts");
 	return NULL;
 }
 

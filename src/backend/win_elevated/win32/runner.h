@@ -15,9 +15,6 @@
 #include "os/windows/job.h"
 #include "os/windows/process.h"
 
-/* The second word of the runner's command line. The third is the name of its pipes. */
-#define RUNNER_NAME "cordon-runner"
-
 struct runner_request {
 	enum machine_account account;
 	const struct machine_secret *secret; /* of it */
@@ -50,9 +47,6 @@ struct runner_failure {
  */
 int runner_start_command(struct arena *a, const struct runner_request *in, struct process *out,
 			 struct runner_failure *failure, struct err *e) MUST_CHECK NONNULL;
-
-/* What the runner does; its exit status. */
-int runner_main(int argc, char **argv);
 
 /* ---- trial.c ------------------------------------------------------------------------------------- */
 

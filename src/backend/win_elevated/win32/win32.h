@@ -33,8 +33,12 @@ bool win32_sid_text(void *sid, char out[MACHINE_SID_BYTES]) NONNULL;
 int win32_sddl(struct arena *a, void *descriptor, struct str *out, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* A runs's lock, which setup and uninstall wait for in vain while it is held. NULL: CAUSE_RUNS_GO_ON, ERR_SYS. */
-void *win32_lock(const wchar_t *directory, bool is_shared, struct err *e) MUST_CHECK NONNULL;
+/*
+ * One at a time: a run, setup or uninstall. A run may not make the lock, only take it. NULL: CAUSE_RUNS_GO_ON,
+ * ERR_SYS. SECURITY: the accounts' group is the same for all policies, so what one run has opened to it must be
+ * gone before another one begins.
+ */
+void *win32_lock(const wchar_t *directory, bool is_run, struct err *e) MUST_CHECK NONNULL;
 
 /* accounts.c */
 int win32_look_group(void *state, struct group_seen *out, struct err *e);
