@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The backends of Windows. None is built yet that confines: `run` refuses, and names both. */
+/* The backends of Windows. */
 #include "backend/windows_run/windows_run.h"
 
-const struct backend *const backends[] = { NULL };
+const struct backend *const backends[] = { &backend_win_elevated, NULL };
 
 const struct backend *backend_find(struct str name)
 {
+	if (str_is(name, backend_win_elevated.name))
+		return &backend_win_elevated;
 	return str_is(name, backend_none.name) ? &backend_none : NULL;
 }
 

@@ -15,6 +15,8 @@
 #include "os/windows/job.h"
 #include "os/windows/process.h"
 
+extern const struct backend backend_win_elevated; /* win_elevated/win32/apply.c */
+
 /* ---- The sandbox of one run ----------------------------------------------------------------------- */
 
 struct sandbox {
