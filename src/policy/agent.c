@@ -63,7 +63,6 @@ static const struct agent_file claude_files[] = {
 	     "MCP servers, variables, trust; without it, it asks its first questions"),
 	DIRECTORY("~/.claude/projects", SESSIONS),
 	EACH("~/.claude/projects/*/memory", MEMORY),
-	FILE_OF("~/.claude/history.jsonl", HISTORY),
 	DIRECTORY("~/.claude/plans", "plans, by the name that a session has drawn"),
 	DIRECTORY("~/.claude/session-env", "empty; no command starts where it can't make its own"),
 	EACH("~/.claude/session-env/*", SNAPSHOTS),

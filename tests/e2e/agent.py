@@ -156,14 +156,14 @@ def left_over(w, planted):
 @case
 def what_is_there_already_can_be_read_and_not_changed(w: World):
     d = Desk(w)
-    for name, text in ((".claude/settings.json", "{}"), (".claude/mine.sh", "#!/bin/sh\n"), (".claude/history.jsonl", "{}"),
+    for name, text in ((".claude/settings.json", "{}"), (".claude/mine.sh", "#!/bin/sh\n"), (".claude/history.jsonl", "{}"), (".claude/plans/one.md", "plan\n"),
                        (".claude/tool", "#!/bin/sh\n")):
         w.write(f"home/{name}", text)
     (w.home / ".claude/tool").chmod(0o755)
-    do = "cd ~/.claude && cat settings.json && for f in settings.json mine.sh history.jsonl tool; do (echo x >>$f) && echo $f; done; "
+    do = "cd ~/.claude && cat settings.json && for f in settings.json mine.sh history.jsonl tool plans/one.md; do (echo x >>$f) && echo $f; done; "
     do += "mv mine.sh other; rm -f settings.json; mv ../.claude ../.moved; :"
     said = d.agent("claude", do=do)
-    assert said.out == "{}history.jsonl\n", said
+    assert said.out == "{}plans/one.md\n", said
     assert (w.home / ".claude/mine.sh").read_text() == "#!/bin/sh\n", said
 
 

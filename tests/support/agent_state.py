@@ -13,7 +13,7 @@ SAVED = {"claude": [".claude/projects", ".claude/plans", ".claude/session-env"],
          "codex": [".codex/sessions", ".codex/thread-writer-locks", ".codex/cordon"],
          "copilot": [".copilot/session-state"], "gemini": [".cache/.gemini"], "pi": [".pi/agent/sessions"],
          "opencode": [".local/share/opencode/cordon"], "qwen": [".qwen/cordon"]}
-SAVED_FILES = {"claude": [".claude/history.jsonl"], "codex": [".codex/history.jsonl", ".codex/installation_id"],
+SAVED_FILES = {"codex": [".codex/history.jsonl", ".codex/installation_id"],
                "opencode": [".local/share/opencode/log/opencode.log"]}
 
 # What agents keep beside their state, with what they obey among it; no list of these is complete.
