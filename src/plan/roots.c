@@ -8,11 +8,12 @@
  * which would open them.
  *
  * A path that only :tmpdir or :slash_tmp names is not a root: /tmp is nobody's project, and names
- * in it are not metadata.
+ * in it are not metadata. Neither is what a built-in profile lets an agent save in.
  */
 #include "base/path.h"
 #include "plan/index.h"
 #include "plan/protect.h"
+#include "policy/agent.h"
 
 bool roots_has(const struct builder *b, struct str path)
 {
@@ -51,6 +52,14 @@ static int compare_candidates(const void *a, const void *b)
 static bool is_temporary(struct str key)
 {
 	return str_is(key, ":tmpdir") || str_is(key, ":slash_tmp");
+}
+
+static bool is_of_agent(const struct rule *rule)
+{
+	const struct agent_file *file = agent_file_find(rule->key);
+
+	return file && rule->kind == RULE_ENTRY && rule->origin.file &&
+	       strcmp(rule->origin.file, "built-in") == 0;
 }
 
 static int add_candidate(struct builder *b, struct str path, size_t rule, candidates *found,
@@ -99,7 +108,7 @@ static int find_candidates(struct builder *b, candidates *found, struct err *e)
 		const struct rule *rule = &p->rules.items[i];
 
 		if (makes_writable(rule) && b->sites.items[i].type == HOST_DIR &&
-		    !is_temporary(rule->key))
+		    !is_temporary(rule->key) && !is_of_agent(rule))
 			r = add_candidate(b, rule->path, i, found, e);
 	}
 	for (size_t i = 0; r == 0 && i < p->places.root_count; i++) {

@@ -251,6 +251,8 @@ def why_and_explain_answer_for_the_profiles(w: World):
         for state in SAVED[name]:
             (w.home / state).mkdir(parents=True, exist_ok=True)
             assert w.access(w.home / state / "x", *profile) == "write", (name, state)
+            # Nobody works there, so its names mean nothing.
+            assert w.access(w.home / state / ".vscode", *profile) == "write", (name, state)
         (w.home / ".cache/.gemini/tmp").mkdir(parents=True, exist_ok=True)
         for path in OBEYED[name]:
             assert w.access(w.home / path, *profile) == "read", (name, path)
@@ -282,6 +284,7 @@ def a_profile_of_the_users_extends_it(w: World):
     assert (w.home / "notes/x").exists() and (w.home / ".codex/config.toml").read_text() == "x\n", said
     assert not (w.home / ".codex/hooks.json").exists() or (w.home / ".codex/hooks.json").read_text() != "x\n", said
     assert w.decision("registry.example", "-P", "mine") == "allow"
+    assert w.access(w.home / "notes/.vscode", "-P", "mine") == "read"
     assert "can't be written" not in w.ok("run", "-P", ":agent-codex", "--", "true").err
 
 
