@@ -2,12 +2,13 @@
 /* The backends of Windows. */
 #include "backend/windows_run/windows_run.h"
 
-const struct backend *const backends[] = { &backend_win_elevated, NULL };
+const struct backend *const backends[] = { &backend_win_elevated, &backend_win_token, NULL };
 
 const struct backend *backend_find(struct str name)
 {
-	if (str_is(name, backend_win_elevated.name))
-		return &backend_win_elevated;
+	for (size_t i = 0; backends[i]; i++)
+		if (str_is(name, backends[i]->name))
+			return backends[i];
 	return str_is(name, backend_none.name) ? &backend_none : NULL;
 }
 

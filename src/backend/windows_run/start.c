@@ -5,6 +5,7 @@
 #include "backend/windows_run/windows_run.h"
 #include "base/path.h"
 #include "base/windows_path.h"
+#include "os/fd.h"
 #include "os/os.h"
 #include "os/windows/api.h"
 #include "os/windows/handle.h"
@@ -104,6 +105,15 @@ static int start_in_job(const struct start *in, struct sandbox *s, struct err *e
 	return start_first(&a, in, &how, s, e) < 0 || watch(s, e) < 0 ? err_result(e) : 0;
 }
 
+void windows_discard(struct sandbox *s)
+{
+	job_kill(&s->job, 1);
+	fd_close(&s->ended);
+	process_done(&s->process);
+	job_done(&s->job);
+	*s = (struct sandbox)SANDBOX_NONE;
+}
+
 int windows_start(const struct start *in, struct sandbox *out, struct err *e)
 {
 	/* What this process is alone for shares its console: what is typed there is for the command. */
@@ -121,9 +131,7 @@ int windows_start(const struct start *in, struct sandbox *out, struct err *e)
 	if (job_new(&in->limits, &s.job, e) < 0)
 		return err_result(e);
 	if (start_in_job(in, &s, e) < 0) {
-		job_kill(&s.job, 1);
-		process_done(&s.process);
-		job_done(&s.job);
+		windows_discard(&s);
 		return err_result(e);
 	}
 	*out = s;

@@ -16,6 +16,7 @@
 #include "os/windows/process.h"
 
 extern const struct backend backend_win_elevated; /* win_elevated/win32/apply.c */
+extern const struct backend backend_win_token;	  /* win_token/apply.c */
 
 /* ---- The sandbox of one run ----------------------------------------------------------------------- */
 
@@ -54,3 +55,6 @@ struct start {
  * ERR_SYS, ERR_POLICY, ERR_WEAKER: a limit is not in force.
  */
 int windows_start(const struct start *in, struct sandbox *out, struct err *e) MUST_CHECK NONNULL;
+
+/* Kills a command that waits, and all that is left of it; a backend takes back what it has itself. */
+void windows_discard(struct sandbox *s) NONNULL;
