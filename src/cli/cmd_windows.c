@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon windows: what commands need on Windows, made, shown and removed. */
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/system.h"
 
 const char about_windows[] =
 	"Makes what the backend win_elevated needs on Windows: two accounts that only commands "
@@ -24,7 +24,7 @@ static int ask_person(void *user, const char *text)
 
 	if (args_have(args, OPT_YES))
 		return 1;
-	if (args_have(args, OPT_JSON) || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+	if (args_have(args, OPT_JSON) || !is_terminal(STREAM_INPUT) || !is_terminal(STREAM_ERROR)) {
 		complain_usage(args, "there is nobody to ask; add --yes");
 		return 0;
 	}
