@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "backend/macos/macos.h"
+#include "backend/seatbelt/seatbelt.h"
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
@@ -15,19 +16,12 @@
 int macos_check_tool(const char *path, const char *who, struct err *e)
 {
 	struct stat st;
-	const char *why = NULL;
+	const char *why;
 
 	if (lstat(path, &st) < 0)
 		return FAIL_CAUSE(e, CAUSE_BACKEND_UNAVAILABLE, "%s can't run: there is no %s", who,
 				  path);
-	if (!S_ISREG(st.st_mode))
-		why = "is not a regular file";
-	else if (st.st_uid != 0)
-		why = "does not belong to root";
-	else if (st.st_mode & (S_IWGRP | S_IWOTH))
-		why = "can be written by others";
-	else if (!(st.st_mode & S_IXUSR))
-		why = "can't be executed";
+	why = seatbelt_find_fault(S_ISREG(st.st_mode), (uint64_t)st.st_uid, st.st_mode);
 	return why ? FAIL_CAUSE(e, CAUSE_BACKEND_UNAVAILABLE, "%s can't run: %s %s", who, path, why)
 		   : 0;
 }

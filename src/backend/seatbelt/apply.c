@@ -10,8 +10,7 @@
 #include "os/os.h"
 #include "plan/net.h"
 
-/* SECURITY: never looked for in PATH. */
-static const char tool[] = "/usr/bin/sandbox-exec";
+static const char tool[] = SEATBELT_TOOL;
 
 static guarantee_set gives(const struct plan *plan)
 {
@@ -95,47 +94,6 @@ static const char *find_program(const struct launch *in, int *os_error)
 	return NULL;
 }
 
-static int make_argv(struct arena *a, const struct launch *in, const struct seatbelt *s,
-		     const char *program, const char *const **out, struct err *e)
-{
-	size_t words = 0, at = 0, total = 0;
-	const char **argv;
-
-	while (in->argv[words])
-		words++;
-	argv = arena_array(a, s->params.count + words + 6, sizeof(*argv), e);
-	if (!argv)
-		return err_result(e);
-	argv[at++] = tool;
-	argv[at++] = "-p";
-	argv[at++] = s->profile.p;
-	for (size_t i = 0; i < s->params.count; i++) {
-		const struct seatbelt_param *p = s->params.items[i];
-		struct str word;
-
-		if (arena_printf(a, &word, e, "-D%.*s=%.*s", STR_ARG(p->name), STR_ARG(p->value)) <
-		    0)
-			return err_result(e);
-		argv[at++] = word.p;
-	}
-	argv[at++] = "--";
-	argv[at++] = program;
-	for (size_t i = 1; i < words; i++)
-		argv[at++] = in->argv[i];
-	for (size_t i = 0; i < at; i++)
-		total += strlen(argv[i]) + 1 + sizeof(*argv);
-	for (size_t i = 0; in->environment[i]; i++)
-		total += strlen(in->environment[i]) + 1 + sizeof(*argv);
-	if (total > SEATBELT_MAX_BYTES)
-		return FAIL_CAUSE(
-			e, CAUSE_BACKEND_UNSUITED,
-			"the seatbelt backend can't run this: the profile, the command and "
-			"the environment have %zu bytes together, and %d fit",
-			total, SEATBELT_MAX_BYTES);
-	*out = argv;
-	return 0;
-}
-
 static int describe(struct arena *a, const struct launch *in, struct buf *out, struct err *e)
 {
 	struct seatbelt s;
@@ -165,7 +123,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	/* SECURITY: nothing is tried then; the supervisor tells why, as for any command. */
 	if (!program)
 		start.programs = nothing;
-	else if (make_argv(a, in, &s, program, &start.argv, e) < 0)
+	else if (seatbelt_make_argv(a, in, &s, program, &start.argv, e) < 0)
 		return err_result(e);
 	return macos_start(&start, out, e);
 }

@@ -113,3 +113,19 @@ void lowering_add_comment(struct lowering *l, const char *text) NONNULL;
 int lower_files(struct lowering *l, struct err *e) MUST_CHECK NONNULL;
 
 extern const char seatbelt_start_text[], seatbelt_network_text[], seatbelt_preferences_text[];
+
+/* ---- command.c ------------------------------------------------------------------------------------- */
+
+/* SECURITY: never looked for in PATH. */
+#define SEATBELT_TOOL "/usr/bin/sandbox-exec"
+
+/* Why a file of these facts can't be trusted to be the tool; NULL: it can. */
+const char *seatbelt_find_fault(bool is_regular, uint64_t owner, unsigned mode);
+
+/*
+ * Its arguments: the profile, the parameters, then `program` with the words of the command behind the first.
+ * CAUSE_BACKEND_UNSUITED if they and the environment are more than SEATBELT_MAX_BYTES.
+ */
+int seatbelt_make_argv(struct arena *a, const struct launch *in, const struct seatbelt *s,
+		       const char *program, const char *const **out, struct err *e)
+	MUST_CHECK NONNULL;
