@@ -208,9 +208,11 @@ static void add_random_name(char *path, size_t room, uint64_t *seed)
 static void make_random_links(uint64_t *seed)
 {
 	for (int i = 0; i < 4; i++) {
-		char name[32], target[64] = "";
+		char name[32], target[128] = "";
 
 		(void)snprintf(name, sizeof(name), "w/%sl%d", test_random(seed) % 2 ? "a/" : "", i);
+		if (test_random(seed) % 3 == 0)
+			(void)snprintf(target, sizeof(target), "%s/w", scratch_top);
 		for (uint64_t n = test_random(seed) % 3 + 1; n; n--)
 			add_random_name(target, sizeof(target), seed);
 		(void)!symlink(target[0] ? target : ".", name);
@@ -272,6 +274,8 @@ TEST(what_a_tool_can_do_nothing_with_is_refused)
 	CHECK_INT(read_it(root, "d/none", text, sizeof(text)), 'n');
 	CHECK_INT(read_it(root, "d/f/g", text, sizeof(text)), 'n');
 	CHECK_INT(write_it(root, "d/f/g", "x"), 'n');
+	CHECK_INT(read_it(root, "d/../d/f", text, sizeof(text)), 'k');
+	CHECK_INT(read_it(root, "d/f/../f", text, sizeof(text)), 'n');
 	CHECK_INT(read_it(root, "../out/f", text, sizeof(text)), 'v');
 	CHECK_INT(write_it(root, "../out/f", "x"), 'v');
 	CHECK_INT(write_it(root, "", "x"), 'i');
