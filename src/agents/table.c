@@ -447,9 +447,10 @@ const struct agent agents[] = {
 		      .pieces = { { PIECE_JSON, "./.claude/settings.json", PREFIX,
 				    write_guard_path },
 				  SCRIPT("@/cordon-sh", write_guard) } } },
-	  .rivals = { { RANK_PROJECT, "./.claude/settings.json", PREFIX },
-		      { RANK_LOCAL, "./.claude/settings.local.json", PREFIX },
-		      { RANK_SYSTEM, "/etc/claude-code/managed-settings.json", PREFIX } },
+	  .rivals = { { RANK_PROJECT, "./.claude/settings.json", PREFIX, RIVAL_SHELL },
+		      { RANK_LOCAL, "./.claude/settings.local.json", PREFIX, RIVAL_SHELL },
+		      { RANK_SYSTEM, "/etc/claude-code/managed-settings.json", PREFIX,
+			RIVAL_SHELL } },
 	  .variable = "CLAUDE_CODE_SHELL",
 	  .word = "bash" },
 	{ .name = "codex",
@@ -530,7 +531,7 @@ const struct agent agents[] = {
 				    { "shellPath" },
 				    write_shim_path },
 				  SCRIPT("@/bash", write_shim) } } },
-	  .rivals = { { RANK_PROJECT, "./.pi/settings.json", { "shellPath" } } } },
+	  .rivals = { { RANK_PROJECT, "./.pi/settings.json", { "shellPath" }, RIVAL_SHELL } } },
 };
 
 const size_t agent_count = COUNT_OF(agents);
