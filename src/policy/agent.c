@@ -32,6 +32,10 @@
 	{                                \
 		path, AGENT_EACH, reason \
 	}
+/*
+ * No agent has the host that renews a sign-in which it saves by rename: it could not save the new one, and the server
+ * would not take the old one again, from the agent outside either.
+ */
 #define END_OF_FILES                    \
 	{                               \
 		NULL, AGENT_STATE, NULL \
@@ -46,6 +50,7 @@
 		NULL, NULL \
 	}
 
+#define SIGN_IN	  "its sign-in, which it renews outside"
 #define SESSIONS  "its sessions; go on outside only with those made there"
 #define INSIDE	  "what it saves in runs inside; outside it does not look there"
 #define HISTORY	  "what a person has typed"
@@ -57,7 +62,7 @@
 
 static const struct agent_file claude_files[] = {
 	STATE("~/.claude"),
-	CREDENTIAL("~/.claude/.credentials.json"),
+	READ("~/.claude/.credentials.json", SIGN_IN),
 	/* It saves this by rename, which is refused; it works nevertheless. */
 	READ("~/.claude.json",
 	     "MCP servers, variables, trust; without it, it asks its first questions"),
@@ -70,8 +75,7 @@ static const struct agent_file claude_files[] = {
 };
 static const struct agent_host claude_hosts[] = {
 	{ "api.anthropic.com", "the model" },
-	{ "claude.ai", "sign-in, and whether a page may be fetched" },
-	{ "platform.claude.com", "renews the sign-in" },
+	{ "claude.ai", "whose sign-in it is, and whether a page may be fetched" },
 	END_OF_HOSTS,
 };
 static const char *const claude_keys[] = { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
@@ -91,8 +95,8 @@ static const struct agent_move claude_moves[] = {
 
 static const struct agent_file codex_files[] = {
 	STATE("~/.codex"),
-	CREDENTIAL("~/.codex/auth.json"),
-	CREDENTIAL("~/.codex/.credentials.json"),
+	READ("~/.codex/auth.json", SIGN_IN),
+	READ("~/.codex/.credentials.json", SIGN_IN),
 	DIRECTORY("~/.codex/sessions", SESSIONS),
 	FILE_OF("~/.codex/history.jsonl", HISTORY),
 	FILE_OF("~/.codex/installation_id", "a random number"),
@@ -102,7 +106,6 @@ static const struct agent_file codex_files[] = {
 };
 static const struct agent_host codex_hosts[] = {
 	{ "api.openai.com", "the model, with a key" },
-	{ "auth.openai.com", "renews the sign-in" },
 	{ "chatgpt.com", "the model, signed in with ChatGPT" },
 	END_OF_HOSTS,
 };
@@ -131,7 +134,7 @@ static const struct agent_file gemini_files[] = {
 	STATE("~/.gemini"),
 	CREDENTIAL("~/.gemini/oauth_creds.json"),
 	CREDENTIAL("~/.gemini/gemini-credentials.json"),
-	CREDENTIAL("~/.gemini/mcp-oauth-tokens.json"),
+	READ("~/.gemini/mcp-oauth-tokens.json", SIGN_IN),
 	READ("~/.gemini/.env", "variables, its key among them"),
 	/* Where it keeps its state in a sandbox that does not let it write to the other one. */
 	DIRECTORY("~/.cache/.gemini", INSIDE),
@@ -160,7 +163,7 @@ static const struct agent_move gemini_moves[] = {
 
 static const struct agent_file qwen_files[] = {
 	STATE("~/.qwen"),
-	CREDENTIAL("~/.qwen/oauth_creds.json"),
+	READ("~/.qwen/oauth_creds.json", SIGN_IN),
 	CREDENTIAL("~/.qwen/mcp-oauth-tokens.json"),
 	READ("~/.qwen/.env", "variables, its key among them"),
 	DIRECTORY("~/.qwen/cordon", INSIDE),
@@ -171,7 +174,6 @@ static const struct agent_host qwen_hosts[] = {
 	{ "**.dashscope.aliyuncs.com", "the model, with a key, by region" },
 	{ "dashscope-intl.aliyuncs.com", "the model, with a key" },
 	{ "dashscope-us.aliyuncs.com", "the model, with a key" },
-	{ "chat.qwen.ai", "renews the sign-in" },
 	{ "portal.qwen.ai", "the model, signed in with Qwen" },
 	{ "api.openai.com", "the model, with a key of OpenAI" },
 	END_OF_HOSTS,
@@ -266,9 +268,7 @@ static const struct agent_file pi_files[] = {
 };
 static const struct agent_host pi_hosts[] = {
 	{ "api.anthropic.com", "a model" },
-	{ "platform.claude.com", "renews the sign-in" },
 	{ "api.openai.com", "a model" },
-	{ "auth.openai.com", "renews the sign-in" },
 	{ "chatgpt.com", "a model, signed in with ChatGPT" },
 	{ "generativelanguage.googleapis.com", "a model" },
 	{ "openrouter.ai", "models" },

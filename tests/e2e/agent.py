@@ -27,8 +27,10 @@ OBEYED = {"claude": [".claude/settings.json", ".claude/hooks/x", ".claude/plugin
                        ".local/share/opencode/snapshot/x"],
           "pi": [".pi/agent/auth.json", ".pi/agent/models.json", ".pi/agent/extensions/x", ".pi/agent/bin/fd"],
           "qwen": [".qwen/settings.json", ".qwen/commands/x", ".qwen/locales/x", ".qwen/.env"]}
-OWN = {"claude": ".claude/.credentials.json", "codex": ".codex/auth.json", "gemini": ".gemini/oauth_creds.json",
-       "qwen": ".qwen/oauth_creds.json", "opencode": ".local/share/opencode/mcp-auth.json"}
+OWN = {"gemini": ".gemini/oauth_creds.json", "opencode": ".local/share/opencode/mcp-auth.json"}
+# What they replace by rename, which is refused, so no host renews it inside.
+OWN_READ = {"claude": (".claude/.credentials.json", "platform.claude.com"), "codex": (".codex/auth.json", "auth.openai.com"),
+            "qwen": (".qwen/oauth_creds.json", "chat.qwen.ai"), "pi": (".pi/agent/auth.json", "auth.openai.com")}
 
 
 class Desk:
@@ -260,6 +262,9 @@ def why_and_explain_answer_for_the_profiles(w: World):
             if not (w.home / path).exists():
                 w.write(f"home/{path}", "")
             assert w.access(w.home / path, *profile) == ("write" if other == name else "deny"), (name, path)
+        for other, (path, host) in OWN_READ.items():
+            assert w.access(w.home / path, *profile) == ("read" if other == name else "deny"), (name, path)
+            assert w.decision(host, *profile) == "deny", (name, host)
         assert w.access(w.repo / "x", *profile) == "write" and w.access(w.repo / ".git/hooks/x", *profile) == "read"
         assert w.access(w.repo / ".git/objects/x", *profile) == "write" and w.access(w.home / ".ssh", *profile) == "deny"
         assert w.decision("registry.example", *profile) == "deny"
