@@ -5,6 +5,7 @@
  */
 #include "agents/setup.h"
 
+#include "agents/checked.h"
 #include "base/nearest.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
@@ -349,6 +350,95 @@ static bool is_no(const struct setup *s)
 	if (s->action == SETUP_DO)
 		return !s->is_done || s->problems.count > 0 || !s->proof.is_there;
 	return s->action == SETUP_UNDO && !s->is_done;
+}
+
+/* ---- For the doctor ----------------------------------------------------------------------------------- */
+
+/* Of a scope with two ways, the one of which something is there. */
+static int find_way_done(struct setup *s, struct err *e)
+{
+	struct agent_way const *first = NULL;
+
+	for (int is_partial = 0; is_partial < 2; is_partial++) {
+		s->way = agent_find_way(s->agent, s->scope, is_partial != 0);
+		s->changes = (struct change_list){ .items = NULL };
+		if (!s->way)
+			continue;
+		first = first ? first : s->way;
+		if (setup_plan(s, e) < 0)
+			return err_result(e);
+		for (size_t i = 0; i < s->changes.count; i++)
+			if (!s->changes.items[i].may_stay &&
+			    !change_is_needed(&s->changes.items[i]))
+				return 0;
+	}
+	s->way = first;
+	s->changes = (struct change_list){ .items = NULL };
+	return first ? setup_plan(s, e) : FAIL(e, ERR_INTERNAL, "there is no way to set it up");
+}
+
+static int check_done(struct setup *s, struct err *e)
+{
+	struct str program;
+
+	if (find_shell(s, e) < 0 || setup_find_program(s, s->agent->program, &program, e) < 0)
+		return err_result(e);
+	if (!program.len)
+		return fail_missing(s, e);
+	return find_way_done(s, e) < 0 ? err_result(e) : setup_check(s, e);
+}
+
+static int add_checked(struct setup *s, agent_checked_list *out, struct err *e)
+{
+	struct agent_checked *checked = VEC_PUSH(s->a, out, e);
+	struct err why = ERR_INIT;
+	struct str *problem;
+	int r;
+
+	if (!checked)
+		return err_result(e);
+	r = check_done(s, &why);
+	*checked = (struct agent_checked){ .name = s->agent->name,
+					   .title = s->agent->title,
+					   .scope = agent_scope_names[s->scope],
+					   .gap = s->way ? s->way->gap : NULL,
+					   .is_proven = s->proof.is_there };
+	for (size_t i = 0; i < s->problems.count; i++) {
+		problem = VEC_PUSH(s->a, &checked->problems, e);
+		if (!problem)
+			return err_result(e);
+		*problem = s->problems.items[i];
+	}
+	if (r == 0)
+		return 0;
+	problem = VEC_PUSH(s->a, &checked->problems, e);
+	return problem ? arena_copy(s->a, str_of(why.text), problem, e) : err_result(e);
+}
+
+int agents_check(struct arena *a, const struct cordon_load_options *load, agent_checked_list *out,
+		 struct err *e)
+{
+	for (size_t i = 0; i < agent_count * SCOPE_COUNT; i++) {
+		struct cordon_setup_options *options = ARENA_NEW(a, struct cordon_setup_options, e);
+		struct setup *s = ARENA_NEW(a, struct setup, e);
+		struct err unseen = ERR_INIT;
+		bool is_done;
+
+		if (!options || !s)
+			return err_result(e);
+		s->a = a;
+		s->options = options;
+		s->in = (struct inputs){ .a = a, .texts = a, .options = load };
+		s->action = SETUP_CHECK;
+		s->agent = &agents[i / SCOPE_COUNT];
+		s->scope = (enum agent_scope)(i % SCOPE_COUNT);
+		if (find_places(s, &unseen) < 0 ||
+		    setup_find_out(s, s->agent, s->scope, &is_done, &unseen) < 0 || !is_done)
+			continue;
+		if (add_checked(s, out, e) < 0)
+			return err_result(e);
+	}
+	return 0;
 }
 
 static int make(cordon_report *r, const struct cordon_setup_options *options,

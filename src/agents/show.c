@@ -5,6 +5,7 @@
  */
 #include "agents/diff.h"
 #include "agents/setup.h"
+#include "os/os.h"
 
 static const char *const action_names[] = {
 	[SETUP_LIST] = "list",	 [SETUP_PLAN] = "plan", [SETUP_DO] = "setup",
@@ -143,9 +144,13 @@ static void print_list(struct page *p, const struct setup *const_setup)
 	}
 	if (!sees_all)
 		page_text(p, "\nonly root can see what is set up for the system\n");
-	if (!found)
-		page_text(p, "no agent was found\n");
-	else
+	if (!found) {
+		const char *path = os_environment_find(s->in.environment, "PATH");
+
+		page_text(p, "\nno agent was found in ");
+		page_str(p, str_of(path && path[0] ? path : "an empty PATH"));
+		page_line(p);
+	} else
 		page_text(p, "\n'cordon setup AGENT --dry-run' shows what would be changed\n");
 }
 

@@ -341,7 +341,7 @@ static const char gemini_hooks[] =
 	"GEMINI_CLI_TRUST_WORKSPACE=true GEMINI_CLI_NO_RELAUNCH=true \"$1\" -p x >\"$5/out\" 2>&1 "
 	"</dev/null & agent=$!\n"
 	"tries=0\n"
-	"while [ $tries -lt 300 ] && kill -0 $agent 2>/dev/null &&\n"
+	"while [ $tries -lt 550 ] && kill -0 $agent 2>/dev/null &&\n"
 	"      ! grep -Fq \"called $5\" \"$5/out\"; do\n"
 	"\tsleep 0.1\n"
 	"\ttries=$((tries + 1))\n"

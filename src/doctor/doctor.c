@@ -147,6 +147,9 @@ static int visit(struct visit *v, struct err *e)
 	tell(v, "trying the default profile");
 	if (doctor_try_default(v->a, v->usual, &v->why_none, &d->usual, e) < 0)
 		return err_result(e);
+	tell(v, "checking what is set up for agents");
+	if (agents_check(v->a, &v->load, &d->agents, e) < 0)
+		return err_result(e);
 	return doctor_advise(v->a, d, e);
 }
 

@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "agents/checked.h"
 #include "lib/lib.h"
 #include "os/outer_sandbox.h"
 #include "report/report.h"
@@ -200,6 +201,7 @@ struct diagnosis {
 	advice_list advice;
 	bool has_cleaned, clean_is_incomplete;
 	path_list removed, kept;
+	agent_checked_list agents;
 };
 
 /* ---- clean.c -------------------------------------------------------------------- */

@@ -137,6 +137,36 @@ static void print_advice(struct page *p, const struct diagnosis *d)
 	}
 }
 
+/* As 'cordon setup --check' has it. */
+static void print_agents(struct page *p, const struct diagnosis *d)
+{
+	if (d->agents.count)
+		title(p, "agents");
+	for (size_t i = 0; i < d->agents.count; i++) {
+		const struct agent_checked *c = &d->agents.items[i];
+		bool is_ok = c->is_proven && !c->problems.count;
+
+		page_printf(p, "  %s (%s)  ", c->title, c->scope);
+		page_style(p,
+			   !is_ok   ? STYLE_BAD
+			   : c->gap ? STYLE_CAREFUL
+				    : STYLE_GOOD,
+			   "%s",
+			   !is_ok   ? "not as it was set up"
+			   : c->gap ? "in part"
+				    : "ok");
+		page_line(p);
+		for (size_t k = 0; k < c->problems.count; k++) {
+			page_text(p, "    problem: ");
+			wrapped(p, 13, c->problems.items[k]);
+		}
+		if (c->gap) {
+			page_text(p, "    not covered: ");
+			wrapped(p, 17, str_of(c->gap));
+		}
+	}
+}
+
 static void print_cleaned(struct page *p, const struct diagnosis *d)
 {
 	if (!d->has_cleaned)
@@ -195,6 +225,7 @@ void doctor_print_text(struct page *p, const void *data)
 	print_host(p, &d->host);
 	for (size_t i = 0; i < d->backends.count; i++)
 		print_backend(p, &d->backends.items[i]);
+	print_agents(p, d);
 	print_advice(p, d);
 	print_cleaned(p, d);
 	print_usual(p, &d->usual);
@@ -302,6 +333,24 @@ static void json_usual(struct json_writer *w, const struct tried_default *u)
 	json_end_object(w);
 }
 
+static void json_agents(struct json_writer *w, const struct diagnosis *d)
+{
+	json_key(w, "agents");
+	json_begin_array(w);
+	for (size_t i = 0; i < d->agents.count; i++) {
+		const struct agent_checked *c = &d->agents.items[i];
+
+		json_begin_object(w);
+		json_text(w, "name", c->name);
+		json_text(w, "scope", c->scope);
+		json_bool(w, "covered", c->is_proven && !c->problems.count && !c->gap);
+		json_text(w, "gap", c->gap);
+		json_strs(w, "problems", c->problems.items, c->problems.count);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
 void doctor_print_json(struct json_writer *w, const void *data)
 {
 	const struct diagnosis *d = data;
@@ -311,6 +360,7 @@ void doctor_print_json(struct json_writer *w, const void *data)
 	json_usual(w, &d->usual);
 	json_host(w, &d->host);
 	json_backends(w, d);
+	json_agents(w, d);
 	json_key(w, "advice");
 	json_begin_array(w);
 	for (size_t i = 0; i < d->advice.count; i++) {

@@ -159,8 +159,8 @@ def every_backend_names_every_guarantee_and_nothing_is_broken(w: World):
 @case
 def the_keys_are_those_of_the_man_page(w: World):
     found = diagnose(w)
-    assert set(found) == {"schema", "version", "ok", "default", "host", "backends", "advice",
-                          "cleaned"}
+    assert set(found) == {"schema", "version", "ok", "default", "host", "backends", "agents",
+                          "advice", "cleaned"}
     assert set(found["default"]) == {"profile", "enforced", "backend", "cause", "reason", "needed",
                                      "lost"}
     assert set(found["host"]) == {"kernel", "machine", "wsl", "root", "nested", "around", "proc",

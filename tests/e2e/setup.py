@@ -228,6 +228,37 @@ console.log(JSON.stringify([found, output.output, config]))
 
 
 @case
+def the_doctor_repeats_the_check_of_what_is_set_up(w: World):
+    d = Desk(w)
+
+    def doctor(*words):
+        done = subprocess.run([str(d.program), "doctor", *words], cwd=w.repo, env=w.env, capture_output=True, text=True,
+                              timeout=240, check=False)
+        assert "Sanitizer" not in done.stderr, done
+        if not words:
+            return done.stdout
+        schema.check(json.loads(done.stdout))
+        return [(one["name"], one["scope"], one["covered"], bool(one["gap"]), one["problems"])
+                for one in json.loads(done.stdout)["agents"]]
+
+    assert doctor("--json") == [] and "\nagents" not in doctor()
+    d.setup("opencode", "--yes")
+    d.setup("pi", "--partial", "--yes")
+    d.setup("codex", "--partial", "--yes")
+    partly = [("codex", "user", False, True, []), ("pi", "user", False, True, [])]
+    assert sorted(doctor("--json")) == sorted([("opencode", "user", True, False, []), *partly]), doctor("--json")
+    said = doctor()
+    assert "opencode (user)  ok\n" in said and "pi (user)  in part\n" in said, said
+    launcher = d.home / ".local/bin/cordon-opencode"
+    launcher.write_text(launcher.read_text().replace(f'"{d.bin}/cordon-sh"', '"/bin/sh"'))
+    found = [one for one in doctor("--json") if one[0] == "opencode"]
+    assert not found[0][2] and any("ran outside" in problem for problem in found[0][4]), found
+    assert "opencode (user)  not as it was set up\n    problem: " in doctor()
+    (d.bin / "opencode").unlink()
+    assert any("no program 'opencode'" in problem for one in doctor("--json") for problem in one[4])
+
+
+@case
 def what_was_never_set_up_is_said_to_be_so(w: World):
     d = Desk(w)
 
@@ -521,7 +552,8 @@ def agents_are_looked_for_in_path(w: World):
     assert "'qwen' in PATH" in refusal and str(d.bin) in refusal, refusal
     assert "did you mean 'gemini'" in d.setup("gemni", status=125).err
     (d.bin / "gemini").unlink()
-    assert "no agent was found" in d.setup(env={"PATH": str(d.bin)}).out
+    said = d.setup(env={"PATH": str(d.bin)}).out
+    assert f"no agent was found in {d.bin}\n" in said and all(f"no '{name}' in PATH" in said for name in NAMES), said
     (d.bin / "cordon-sh").unlink()
     d.script(d.bin / "opencode", "exit 9")
     assert "cordon-sh" in d.setup("opencode", "--yes", status=125).err
