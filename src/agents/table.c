@@ -66,8 +66,19 @@ static void add_test(struct buf *b, const struct agent_places *p, const char *na
 	buf_add_text(b, " is missing\" >&2\n\texit 125\nfi\n");
 }
 
-/* Else the workspace would follow the agent from directory to directory. */
-#define PIN_WORKSPACE "export CORDON_WORKSPACE=\"${CORDON_WORKSPACE:-$PWD}\"\n"
+/*
+ * The workspace would follow the agent from directory to directory otherwise. SECURITY: agents read variables from
+ * files of the project (.env), but leave those as they are that are set, be it to nothing. So what says which policy
+ * is in force, and what programs start with, is set here.
+ */
+#define PINS                                                                             \
+	"export CORDON_WORKSPACE=\"${CORDON_WORKSPACE:-$PWD}\"\n"                        \
+	"export XDG_CONFIG_HOME=\"${XDG_CONFIG_HOME:-$HOME/.config}\"\n"                 \
+	"export XDG_STATE_HOME=\"${XDG_STATE_HOME:-$HOME/.local/state}\"\n"              \
+	"export CORDON_MODE=\"${CORDON_MODE-}\" CORDON_PROFILE=\"${CORDON_PROFILE-}\"\n" \
+	"export CORDON_SESSION=\"${CORDON_SESSION-}\" LD_PRELOAD=\"${LD_PRELOAD-}\"\n"   \
+	"export LD_LIBRARY_PATH=\"${LD_LIBRARY_PATH-}\" BASH_ENV=\"${BASH_ENV-}\" "      \
+	"ENV=\"${ENV-}\"\n"
 
 static void add_launcher(struct buf *b, const struct agent_places *p, const char *agent)
 {
@@ -76,7 +87,7 @@ static void add_launcher(struct buf *b, const struct agent_places *p, const char
 	buf_printf(&what, "Starts %s with Cordon beneath its shell.", agent);
 	add_head(b, agent, what.p ? what.p : "");
 	add_test(b, p, agent);
-	buf_add_text(b, PIN_WORKSPACE);
+	buf_add_text(b, PINS);
 }
 
 /*

@@ -358,7 +358,14 @@ def the_scripts_start_the_agent_as_they_say(w: World):
     settings = json.loads(done.stdout)["env"]
     assert settings["CLAUDE_CODE_SHELL_PREFIX"] == f"{d.bin}/cordon-sh" and settings["HOME"] == str(w.home), settings
     assert settings["CORDON_WORKSPACE"] == str(w.repo) and settings["CORDON_PROFILE"] == "agent", settings
-    assert settings["CORDON_MODE"] == "" == settings["XDG_CONFIG_HOME"], settings
+    assert settings["CORDON_MODE"] == "" and settings["XDG_CONFIG_HOME"] == f"{w.home}/.config", settings
+    # A variable that is set, be it to nothing, is none that an agent takes from a file of the project.
+    d.script(d.bin / "gemini", 'for n in CORDON_MODE CORDON_PROFILE CORDON_SESSION LD_PRELOAD LD_LIBRARY_PATH BASH_ENV ENV; do '
+             'eval "echo $n=\\${$n-unset}"; done; echo "$CORDON_WORKSPACE $XDG_CONFIG_HOME $XDG_STATE_HOME"')
+    done = subprocess.run([str(d.home / ".local/bin/cordon-gemini")], cwd=w.repo, env={**w.env, "CORDON_PROFILE": "agent"},
+                          capture_output=True, text=True, timeout=120, check=True)
+    assert "unset" not in done.stdout and "CORDON_PROFILE=agent\n" in done.stdout and "CORDON_MODE=\n" in done.stdout, done
+    assert done.stdout.endswith(f"{w.repo} {w.home}/.config {w.home}/.local/state\n"), done
     for name, words in (("claude", ["--settings", "{}"]), ("claude", ["--settings={}"]), ("codex", ["--enable", "shell_tool"]),
                         ("codex", ["-c", "features.shell_tool=true"]), ("codex", ["-cfeatures={}"])):
         done = subprocess.run([str(d.home / f".local/bin/cordon-{name}"), *words], cwd=w.repo, env=w.env, capture_output=True,
