@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The sandbox of one run on Windows, as backend.h has it; see windows_run.h. */
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 #include "backend/denials.h"
@@ -202,20 +203,28 @@ int supervisor_end_later(struct supervisor *s, uint64_t ms, struct err *e)
 	return 0;
 }
 
+static bool asks_to_end(int number)
+{
+	return number == os_signals.terminate || number == SIGINT || number == SIGBREAK;
+}
+
 /*
  * Windows has no signals. Ctrl-Break can be sent to a group of the command's own, and asks it to end. What shares our
- * console has got what was typed there already; it can't be asked in another way, and is ended.
+ * console has got what was typed there already (TO_GROUP); it can't be asked in another way, and is ended.
  */
 int supervisor_signal(struct supervisor *s, enum supervisor_target target, int number)
 {
-	(void)target;
+	const bool was_typed = target == TO_GROUP && !s->sandbox.has_group &&
+			       number != os_signals.terminate;
+
 	if (s->has_ended || !s->sandbox.process.handle)
 		return -ESRCH;
-	if (number < 0)
+	if (number < 0 || (asks_to_end(number) && was_typed))
 		return 0;
-	if (number == os_signals.kill ||
-	    (number == os_signals.terminate &&
-	     (!s->sandbox.has_group || !process_break(&s->sandbox.process))))
+	if (number != os_signals.kill && !asks_to_end(number))
+		return -EINVAL;
+	if (number == os_signals.kill || !s->sandbox.has_group ||
+	    !process_break(&s->sandbox.process))
 		kill_all(s);
 	return 0;
 }

@@ -30,6 +30,11 @@ pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidf
 	return -1;
 }
 
+bool os_may_fork(void)
+{
+	return false;
+}
+
 int os_open_parent(pid_t parent)
 {
 	(void)parent;
