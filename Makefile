@@ -148,6 +148,21 @@ macos:
 check-macos: macos
 	@scripts/check_macos.py build/macos/cordon
 
+## windows         build/windows/src/cordon.exe and libcordon.dll, for x86-64
+windows:
+	@scripts/bootstrap windows
+	$(SUBMAKE) build/windows/build.ninja
+	@echo "== building build/windows"
+	@ninja -C build/windows src/cordon.exe src/libcordon.dll
+	@scripts/check_windows --symbols
+
+## check-windows   runs the tests for Windows with Wine, which it installs (700 MB)
+check-windows:
+	@scripts/bootstrap check-windows
+	$(SUBMAKE) build/windows/build.ninja
+	@ninja -C build/windows
+	@scripts/check_windows
+
 ## check-kernels   boots other kernels, which it gets once, and tries the sandbox there
 check-kernels: build
 	@scripts/bootstrap kernels
@@ -174,5 +189,5 @@ help:
 .PHONY: all build bootstrap bootstrap-check bootstrap-demo check lint lint-quick lint-format lint-layers \
 	lint-headers lint-size lint-shell lint-clang lint-tidy lint-cppcheck lint-analyzer format \
 	demo bench soak install dist deb check-deb \
-	macos check-macos check-portable check-kernels check-agents clean help
+	macos check-macos windows check-windows check-portable check-kernels check-agents clean help
 .PRECIOUS: build/%/build.ninja
