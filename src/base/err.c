@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error_name.h"
 #include "base/utf8.h"
 
 /* Marks a cut text, at a whole UTF-8 character: an error is shown to people. */
@@ -36,6 +37,10 @@ static const char *os_text(int32_t os_error)
 	const char *text = plain ? strerror_l(os_error, plain) : NULL;
 #else
 	const char *text = strerror(os_error); /* never translated where there is no other */
+
+	/* The library of Windows knows few of the numbers in its own <errno.h>. */
+	if (text && strcmp(text, "Unknown error") == 0)
+		text = error_name(os_error);
 #endif
 
 	return text ? text : "the reason is not known";
