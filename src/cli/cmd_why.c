@@ -26,7 +26,8 @@ static bool asks_access(const struct args *args)
 
 static bool is_for_windows(const struct args *args)
 {
-	return args->run.platform && strcmp(args->run.platform, "windows") == 0;
+	return args->run.platform ? strcmp(args->run.platform, "windows") == 0
+				  : has_backslash_paths;
 }
 
 /* False for what looks like neither a path nor a host, unless --path says that it is one. */

@@ -27,5 +27,8 @@ bool is_in_directory(const char *directory, const char *name);
 /* Memory that costs nothing until it is used; NULL: errno is set. */
 char *new_pages(size_t bytes);
 
+/* Whether a '\\' separates names in paths here. */
+extern const bool has_backslash_paths;
+
 /* How long a run is stepped at a time, while what it is waited for besides can't be noticed. */
 extern const int step_ms;

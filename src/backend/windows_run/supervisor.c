@@ -236,7 +236,8 @@ int64_t supervisor_group(const struct supervisor *s)
 
 bool supervisor_is_gone(const struct supervisor *s)
 {
-	return !s->sandbox.job.handle || job_count(&s->sandbox.job) == 0;
+	/* What was not executed is gone when that was told. */
+	return s->has_told_gone || (s->sandbox.process.handle && job_count(&s->sandbox.job) == 0);
 }
 
 bool supervisor_kill(struct supervisor *s)

@@ -14,6 +14,7 @@
 #include "cli/posix/signal_fd.h"
 
 const int step_ms = 10;
+const bool has_backslash_paths = false;
 
 /* Where it ends is a SIGSEGV, which looks like the command's. */
 static bool has_stack(void)

@@ -15,6 +15,7 @@ enum { BINARY = 0x8000 };
 
 /* What ends a run is noticed at once; what is typed at the console, within this time. */
 const int step_ms = 50;
+const bool has_backslash_paths = true;
 
 /* Half a character is nobody's word; what it would become is another one. */
 static char *narrow(const wchar_t *word)
