@@ -203,7 +203,8 @@ TEST(all_ends_when_cordon_is_killed)
 	(void)CloseHandle(event);
 }
 
-TEST(without_an_executor_a_sandbox_is_refused_by_name)
+/* Whoever has not asked for the preview, and Wine, get no sandbox. */
+TEST(a_sandbox_that_can_not_be_had_is_refused_by_name)
 {
 	CHECK_INT(cordon(WORDS("run", "--", "cmd", "/c", "exit", "0")), 125);
 	CHECK(strstr(text, "win_token") || strstr(text, "win_elevated"));
