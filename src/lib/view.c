@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/firmlink.h"
 #include "base/fold.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -168,12 +169,30 @@ static enum host_type type_of(enum view_kind kind)
 	return types[kind];
 }
 
+/* Every Mac has them, whether or not they are listed, and never as anything else. */
+static bool look_at_firmlink(struct str path, struct host_file *out)
+{
+	bool is_link = firmlink_target(path).len > 0;
+
+	if (!is_link && !firmlink_is_above(path))
+		return false;
+	/* Of nothing else: a listed file has a small number. */
+	out->device = 2;
+	out->inode = 1;
+	for (size_t i = 0; i < path.len; i++)
+		out->inode = out->inode * 31 + (unsigned char)ascii_lower(path.p[i]);
+	out->type = is_link ? HOST_LINK : HOST_DIR;
+	return true;
+}
+
 static int look(void *user, struct str path, struct host_file *out, struct err *e)
 {
 	const struct view *view = user;
 	const struct view_file *file = view_find(view, path);
 
 	*out = (struct host_file){ .type = HOST_MISSING, .name = STR_EMPTY };
+	if (view->system == PLACES_MACOS && look_at_firmlink(path, out))
+		return 0;
 	if (file) {
 		*out = (struct host_file){ .type = type_of(file->kind),
 					   .device = 1,
@@ -201,6 +220,13 @@ static int read_text(void *user, struct str path, enum view_kind kind, struct bu
 
 static int read_link(void *user, struct str path, struct buf *out, struct err *e)
 {
+	const struct view *view = user;
+	struct str target = view->system == PLACES_MACOS ? firmlink_target(path) : STR_EMPTY;
+
+	if (target.len) {
+		buf_add(out, target);
+		return buf_check(out, e);
+	}
 	return read_text(user, path, VIEW_LINK, out, e);
 }
 

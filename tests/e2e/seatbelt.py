@@ -115,6 +115,20 @@ def a_path_is_compared_as_the_kernel_has_it(w: World):
 
 
 @case
+def the_long_spelling_of_the_data_volume_is_the_short_one(w: World):
+    # Fact 7: a rule for /System/Volumes/Data/Users would match nothing.
+    long = "/System/Volumes/Data"
+    config = CONFIG + f'"{long}/Users/me/keys" = "deny"\n"/system/volumes/data/private/etc/x" = "deny"\n"{long}/w2" = "deny"\n'
+    for files in ({"/w/r": "dir", "/Users/me/keys": "file"}, {"/w/r": "dir", f"{long}/Users/me/keys": "file"}):
+        found, options = lowering(w, mac(files), config)
+        p = Profile(found["lowering"]["profile"], found["lowering"]["params"])
+        for denied in (b"/Users/me/keys", b"/private/etc/x", f"{long}/w2".encode()):
+            assert not both(p, "file-read-data", denied), denied
+        assert both(p, "file-read-data", b"/Users/me/key")
+        assert why(w, options, f"{long}/Users/me/keys/x") == ("/Users/me/keys/x", "deny")
+
+
+@case
 def what_does_not_exist_needs_no_literal_beside_its_subpath(w: World):
     # Fact 8 is said, not shown: the lowering leaves a missing path out by both.
     p = profile_of('(allow file-write* (require-all (subpath "/w") (require-not (literal "/w/m"))'

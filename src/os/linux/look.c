@@ -33,6 +33,11 @@ static int is_unused(const char *path, const struct stat *st)
 	return is_empty >= 0 || errno == ENOENT ? is_empty : 0;
 }
 
+ssize_t native_read_link(const char *path, char *room, size_t size)
+{
+	return readlink(path, room, size);
+}
+
 bool os_names_fold(const char *path)
 {
 	(void)path;

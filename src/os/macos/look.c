@@ -8,13 +8,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/firmlink.h"
 #include "os/posix/native.h"
 #include "os/posix/path.h"
 
 int native_look(const char *path, struct stat *st, bool *is_placeholder)
 {
 	*is_placeholder = false;
-	return lstat(path, st);
+	if (lstat(path, st) < 0)
+		return -1;
+	/* SECURITY: rules are about the name that the kernel compares. */
+	if (firmlink_target(str_of(path)).len)
+		st->st_mode = (mode_t)((st->st_mode & ~(unsigned)S_IFMT) | S_IFLNK);
+	return 0;
+}
+
+ssize_t native_read_link(const char *path, char *room, size_t size)
+{
+	struct str target = firmlink_target(str_of(path));
+
+	if (!target.len)
+		return readlink(path, room, size);
+	memcpy(room, target.p, MIN_OF(target.len, size));
+	return (ssize_t)MIN_OF(target.len, size);
 }
 
 /* What does not tell is taken for one that folds: the profile then has every spelling. */

@@ -71,7 +71,7 @@ int os_read_link(struct str path, struct buf *out, struct err *e)
 
 	if (c_path_init(&name, path, e) < 0)
 		return err_result(e);
-	n = readlink(name.text, target, sizeof(target));
+	n = native_read_link(name.text, target, sizeof(target));
 	if (n < 0)
 		return FAIL_SYS(e, errno, "can't read the link '%s'", show_path(&shown, path));
 	if ((size_t)n == sizeof(target))

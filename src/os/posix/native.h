@@ -41,6 +41,9 @@ ssize_t native_fd_path(int fd, char *room, size_t size) NONNULL;
 /* lstat(), and whether it is one of Cordon's placeholders. */
 int native_look(const char *path, struct stat *st, bool *is_placeholder) MUST_CHECK NONNULL;
 
+/* readlink(); what native_look() shows as a link is read. */
+ssize_t native_read_link(const char *path, char *room, size_t size) MUST_CHECK NONNULL;
+
 /* Whether one call shows that nothing is there, and that no link was on the way. */
 bool native_is_missing(const char *path) NONNULL;
 

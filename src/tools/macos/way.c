@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/firmlink.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/fd.h"
@@ -67,7 +68,7 @@ static int follow(struct way *w, struct str link, struct str name, struct err *e
 {
 	char text[PATH_MAX_BYTES];
 	bool is_absolute = false;
-	ssize_t length = readlink(link.p, text, sizeof(text));
+	ssize_t length = native_read_link(link.p, text, sizeof(text));
 	int r;
 
 	if (length <= 0 || (size_t)length >= sizeof(text))
@@ -105,7 +106,7 @@ static int enter(struct way *w, struct str name, struct err *e)
 		return err_result(e);
 	if (r < 0)
 		return way_give_up(w, name, -r, e);
-	if (facts.type == FILE_LINK)
+	if (facts.type == FILE_LINK || firmlink_target(path).len)
 		return follow(w, path, name, e);
 	w->path = path;
 	w->facts = facts;
