@@ -752,6 +752,16 @@ def a_warning_about_an_option_names_no_line(w: World):
 
 
 @case
+def what_windows_needs_is_made_on_windows_alone(w: World):
+    for action in ("setup", "status", "cleanup", "uninstall"):
+        found = w.run("windows", action, "--json", check=125).json
+        assert found["error"]["cause"] == "other_platform", found
+    for words in ((), ("other",), ("status", "--proxy-port", "0"), ("setup", "--proxy-port", "65536"), ("setup", "--proxy-port", "1x")):
+        assert w.run("windows", *words, "--json", check=125).json["error"]["cause"] == "argument", words
+    assert w.run("windows", "status", "--proxy-port", "1", "--json", check=125).json["error"]["cause"] == "option_useless"
+
+
+@case
 def explain_knows_other_platforms(w: World):
     for name, platform, first in (
         ("linux", "linux", "native"),

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "backend/win_elevated/machine.h"
@@ -53,7 +54,8 @@ struct fake {
 	bool runs_go_on; /* a run holds the lock */
 	bool is_locked;
 	const char *lies;  /* the function that says it worked */
-	const char *blind; /* the function that is refused */
+	const char *blind; /* the function that fails, */
+	bool denies;	   /* because access is denied */
 	size_t calls;	   /* that change something */
 	size_t dies_at;	   /* the call with this number; 0: none */
 	enum fake_death death;
@@ -87,7 +89,10 @@ static int fake_looks(struct fake *f, const char *name, struct err *e)
 {
 	if (f->is_dead)
 		return fake_dead(e);
-	return f->blind && strcmp(f->blind, name) == 0 ? FAIL(e, ERR_SYS, "access is denied") : 0;
+	if (!f->blind || strcmp(f->blind, name) != 0)
+		return 0;
+	return f->denies ? FAIL_SYS(e, EACCES, "it is another user's")
+			 : FAIL(e, ERR_SYS, "it can't be looked at");
 }
 
 #define FAKE_ACTS(name)                 \

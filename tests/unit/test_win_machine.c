@@ -531,6 +531,26 @@ TEST(damaged_files_are_refused)
 	}
 }
 
+TEST(passwords_that_a_command_of_the_user_could_open_are_told)
+{
+	struct fake *f = new_fake();
+	struct machine m = fake_machine(f);
+	struct err e = ERR_INIT;
+
+	CHECK_INT(machine_check_hidden(&m, &e), 0);
+	CHECK_INT(set_up(f, 0, &e), 0);
+	CHECK(machine_check_hidden(&m, &e) < 0);
+	CHECK_INT(e.cause, CAUSE_BACKEND_UNSUITED);
+	err_clear(&e);
+	/* That they can't be read for another reason than that they are another user's says nothing. */
+	f->blind = "read_file";
+	CHECK(machine_check_hidden(&m, &e) < 0);
+	err_clear(&e);
+	f->denies = true;
+	CHECK_INT(machine_check_hidden(&m, &e), 0);
+	free(f);
+}
+
 TEST(a_plan_says_what_would_be_done)
 {
 	scoped_arena a = ARENA_INIT(8 << 20);

@@ -2,6 +2,7 @@
 /* See machine.h: makes what has to be there, and takes it away. Each step may be the last one. */
 #include "backend/win_elevated/machine.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -526,6 +527,28 @@ static int read_secrets(struct arena *a, const struct machine *m,
 	if (m->unprotect(m->state, a, closed, &text, e) < 0)
 		return err_result(e);
 	return machine_parse_secrets(a, text, out, e);
+}
+
+int machine_check_hidden(const struct machine *m, struct err *e)
+{
+	scoped_arena a = ARENA_INIT((size_t)4 * MACHINE_FILE_MAX_BYTES);
+	bool is_there = false;
+	struct str text = STR_EMPTY;
+
+	if (m->read_file(m->state, MACHINE_SECRETS, &a, &is_there, &text, e) < 0) {
+		/* Another user's: what this user may not open, his commands may not either. */
+		if (e->code != ERR_SYS || e->os_error != EACCES)
+			return err_result(e);
+		err_clear(e);
+		return 0;
+	}
+	if (!is_there)
+		return 0;
+	(void)FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
+			 "a command that runs as this user could open the passwords of Cordon's "
+			 "accounts");
+	err_add_line(e, "use the win_elevated backend, or 'cordon windows uninstall'");
+	return err_result(e);
 }
 
 int machine_read_secrets(const struct machine *m, struct machine_secret out[ACCOUNT_COUNT],

@@ -205,6 +205,12 @@ struct machine_secret {
 	char sid[MACHINE_SID_BYTES];
 	char password[MACHINE_PASSWORD_BYTES];
 };
+/*
+ * SECURITY: whether a command that runs as this user could open the passwords, and with them become the accounts, which nothing
+ * restricts then. ERR_WEAKER (CAUSE_BACKEND_UNSUITED): it could, or that is not known.
+ */
+int machine_check_hidden(const struct machine *m, struct err *e) MUST_CHECK NONNULL;
+
 /* SECURITY: the caller wipes them. ERR_WEAKER (CAUSE_NOT_SET_UP), also if another user did the setup. */
 int machine_read_secrets(const struct machine *m, struct machine_secret out[ACCOUNT_COUNT],
 			 struct err *e) MUST_CHECK NONNULL;

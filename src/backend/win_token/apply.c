@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "backend/win_elevated/machine.h"
 #include "backend/windows/acl_apply.h"
 #include "backend/windows/near.h"
 #include "backend/windows/sid.h"
@@ -55,6 +56,19 @@ static int check_preview(const struct plan *plan, struct err *e)
 	err_add_line(e, "to try it all the same, set features.windows_preview = true in "
 			"%%APPDATA%%\\cordon\\config.toml");
 	return err_result(e);
+}
+
+/* SECURITY: a token does not keep the command from reading what the user may. */
+static int check_passwords(struct arena *a, struct err *e)
+{
+	struct machine machine;
+	int r;
+
+	if (machine_open(a, &machine, e) < 0)
+		return err_result(e);
+	r = machine_check_hidden(&machine, e);
+	machine_close(&machine);
+	return r < 0 ? err_wrap(e, "the win_token backend can't run") : 0;
 }
 
 /* A restricted token can't make another that restricts more in the same way. */
@@ -203,7 +217,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	struct windows_lowering lowered;
 
 	if (!h || check_preview(in->plan, e) < 0 || check_outside(e) < 0 ||
-	    lower(a, in->plan, &lowered, e) < 0)
+	    check_passwords(a, e) < 0 || lower(a, in->plan, &lowered, e) < 0)
 		return err_result(e);
 	h->warn = in->warn;
 	h->user = in->user;
