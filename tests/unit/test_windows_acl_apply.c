@@ -310,6 +310,8 @@ TEST(a_list_that_can_not_be_extended_costs_an_allow_but_never_a_deny)
 	start(&p, 0);
 	CHECK(apply(&p, &w) < 0);
 	CHECK_INT(p.e.cause, CAUSE_ACL_CLOSED);
+	/* What was made before it was refused is gone. */
+	CHECK(memory_find(&machine, "/C:/Users/me/repo/.claude") < 0);
 	done(&p);
 	pre->is_closed = false;
 	memory_add_ace(&pre->acl, 1, 0, WRITE_DATA, users);

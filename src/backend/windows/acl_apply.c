@@ -260,30 +260,6 @@ static int apply_all(struct windows_acl_run *run, const struct windows_acl_reque
 	return r;
 }
 
-int windows_acl_apply(struct arena *a, const struct acl_system *system,
-		      const struct windows_acl_request *in, struct windows_acl_run **out,
-		      struct err *e)
-{
-	struct windows_acl_run *run = ARENA_NEW(a, struct windows_acl_run, e);
-	int r;
-
-	if (!run)
-		return err_result(e);
-	run->a = a;
-	run->system = system;
-	if (collect_sids(run, in, e) < 0 || system->lock(system->user, e) < 0)
-		return err_result(e);
-	r = apply_all(run, in, e);
-	system->unlock(system->user);
-	if (r == 0)
-		r = windows_acl_check(run, in, e);
-	if (r == 0)
-		*out = run;
-	else if (run->journal.handle)
-		system->journal_close(system->user, &run->journal);
-	return r;
-}
-
 static int check_place(struct windows_acl_run *run, const struct windows_acl_place *place,
 		       struct err *e)
 {
@@ -353,5 +329,38 @@ int windows_acl_end(struct windows_acl_run *run, struct err *e)
 	}
 	if (run->journal.handle)
 		system->journal_close(system->user, &run->journal);
+	return r;
+}
+
+/* What was made for a run that was refused goes at once. The error is that of the refusal. */
+static void give_up(struct windows_acl_run *run)
+{
+	struct err ignored = ERR_INIT;
+
+	if (windows_acl_end(run, &ignored) < 0)
+		err_clear(&ignored);
+}
+
+int windows_acl_apply(struct arena *a, const struct acl_system *system,
+		      const struct windows_acl_request *in, struct windows_acl_run **out,
+		      struct err *e)
+{
+	struct windows_acl_run *run = ARENA_NEW(a, struct windows_acl_run, e);
+	int r;
+
+	if (!run)
+		return err_result(e);
+	run->a = a;
+	run->system = system;
+	if (collect_sids(run, in, e) < 0 || system->lock(system->user, e) < 0)
+		return err_result(e);
+	r = apply_all(run, in, e);
+	system->unlock(system->user);
+	if (r == 0)
+		r = windows_acl_check(run, in, e);
+	if (r == 0)
+		*out = run;
+	else if (run->journal.handle)
+		give_up(run);
 	return r;
 }

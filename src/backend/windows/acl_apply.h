@@ -138,7 +138,7 @@ int windows_acl_bind(struct arena *a, const struct windows_lowering *in, const s
 
 /*
  * Makes what is missing, adds the entries, passes them on, and reads them back. On failure what this call added to
- * the list that it failed at is taken out again; cleanup takes out the rest. `*out` holds the run's lock until windows_acl_end().
+ * the list that it failed at is taken out again, and what it made goes; cleanup takes out the rest. `*out` holds the run's lock until windows_acl_end().
  *
  * CAUSE_ACL_UNUSUAL, CAUSE_WITHOUT_EFFECT (what was written is not what is there), CAUSE_FILE_CHANGED.
  */
