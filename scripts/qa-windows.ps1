@@ -29,7 +29,7 @@ $Outside = Join-Path $Top 'outside'
 $Config = Join-Path $Top 'config.toml'
 $Backends = @('win_token', 'win_elevated')
 # What neither holds (docs/platforms.md).
-$Missing = @{ win_token = 'fs_write,net_off,ipc,proc,kernel'; win_elevated = 'ipc,proc,kernel' }
+$Missing = @{ win_token = @('fs_write', 'net_off', 'ipc', 'proc', 'kernel'); win_elevated = @('ipc', 'proc', 'kernel') }
 
 function Write-Result([bool]$IsOk, [string]$Name, [string]$Detail = '') {
     $script:Count++
@@ -65,9 +65,10 @@ function Invoke-Quietly([string]$File, [string[]]$Words) {
 
 function Invoke-Cordon([string[]]$Words) { Invoke-Quietly $Program $Words }
 
-function Invoke-Inside([string]$Backend, [string[]]$Options, [string[]]$Command) {
-    $words = @('run', '-q', '--config-file', $Config, '--backend', $Backend, '--accept-missing', $Missing[$Backend],
-        '--mode', 'workspace-write', '--network', 'off') + $Options + @('--') + $Command
+function Invoke-Inside([string]$Backend, [string[]]$Options, [string[]]$Command, [string]$Network = 'off') {
+    $accepted = foreach ($name in $Missing[$Backend]) { '--accept-missing'; $name }
+    $words = @('run', '-q', '--config-file', $Config, '--backend', $Backend) + $accepted +
+        @('--mode', 'workspace-write', '--network', $Network) + $Options + @('--') + $Command
     Invoke-Cordon $words
 }
 
@@ -160,7 +161,7 @@ function Test-Network {
         Reset-Files
         $control = Invoke-Quietly $shell @('-NoProfile', '-Command', $text)
         $inside = Invoke-Inside 'win_elevated' @() @($shell, '-NoProfile', '-Command', $text)
-        $open = Invoke-Inside 'win_elevated' @('--network', 'full') @($shell, '-NoProfile', '-Command', $text)
+        $open = Invoke-Inside 'win_elevated' @() @($shell, '-NoProfile', '-Command', $text) 'full'
         $listener.Stop()
         Write-Result ($control.Status -eq 0) "outside $address can be reached" $control.Err
         Write-Result ($inside.Status -eq 3) "without a network $address can't be reached" "$($inside.Status) $($inside.Err)"

@@ -25,6 +25,7 @@ static void describe(struct json_writer *w, const void *data)
 {
 	const struct made *made = data;
 
+	json_begin_object(w);
 	json_text(w, "action", action_names[made->action]);
 	json_bool(w, "dry_run", made->options.flags & CORDON_WINDOWS_DRY_RUN);
 	json_bool(w, "administrator", made->is_administrator);
@@ -46,6 +47,7 @@ static void describe(struct json_writer *w, const void *data)
 		json_end_object(w);
 	}
 	json_end_array(w);
+	json_end_object(w);
 }
 
 static void render_items(struct page *p, const struct json *root)

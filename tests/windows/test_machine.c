@@ -6,6 +6,7 @@
  */
 #include "../unit/test.h"
 #include "backend/win_elevated/machine.h"
+#include "cordon.h"
 
 #include <windows.h>
 
@@ -115,6 +116,22 @@ TEST(a_logon_that_wine_only_claims_is_refused)
 	print_failure(&e);
 	CHECK_INT(e.cause, CAUSE_WITHOUT_EFFECT);
 	machine_close(&m);
+}
+
+TEST(status_is_a_report_with_all_items)
+{
+	const struct cordon_windows_options options = { .size = sizeof(options),
+							.action = "status" };
+	cordon_report *report = NULL;
+	const char *json;
+
+	REQUIRE(cordon_windows(&options, &report, NULL) == 0);
+	json = cordon_report_json(report);
+	REQUIRE(json != NULL);
+	CHECK(strstr(json, "\"schema\": \"windows/1\"") && strstr(json, "\"action\": \"status\""));
+	CHECK(strstr(json, "\"CordonOffline\"") && strstr(json, "\"set_up\": false"));
+	CHECK(strstr(cordon_report_text(report, 0), "not set up") != NULL);
+	cordon_report_free(report);
 }
 
 TEST(setup_refuses_under_wine_and_leaves_no_passwords)

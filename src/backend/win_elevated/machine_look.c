@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See machine.h: what is there, compared with what has to be. Changes nothing. */
 #include "backend/win_elevated/machine.h"
+#include "base/utf8.h"
 
 const char *const machine_state_names[MACHINE_STATE_COUNT] = { [MACHINE_OK] = "ok",
 							       [MACHINE_MISSING] = "missing",
@@ -37,7 +38,7 @@ static int add_unknown(struct looking *l, const char *kind, struct str name, str
 
 	if (e->code == ERR_NOMEM || e->code == ERR_LIMIT)
 		return err_result(e);
-	(void)err_print(e, why, sizeof(why));
+	(void)utf8_show(err_line(e, 0), why, sizeof(why));
 	err_clear(e);
 	return add_item(l, kind, name, MACHINE_UNKNOWN, why, e);
 }
