@@ -442,6 +442,7 @@ def three_configurations_of_examples_mean_what_they_say(w: World):
                 assert w.run("why", "--json", "--path", path, *options, str(top / f"{name}.toml")).json["access"] == access, path
                 assert both(p, "file-read-data", raw(path)) == (access != "deny"), (name, path)
                 assert both(p, "file-write-data", raw(path)) == (access == "write"), (name, path)
+                assert not both(p, "file-link", raw(path)), (name, path)
         # For people: no numbers of parameters, no classes of capitals.
         said = w.ok("explain", *options, str(top / f"{name}.toml")).out
         assert "(param " not in said and "[nN]" not in said and f"(subpath {repo[:-1]}" in said, said
