@@ -125,17 +125,25 @@ static void write_claude(struct buf *b, const struct agent_places *p)
 		   "\tprintf '%s' \"\\\"$1\\\": [{\\\"matcher\\\": \\\"$2\\\", \\\"hooks\\\": "
 		   "[{\\\"type\\\": \\\"command\\\", \\\"command\\\": \\\"");
 	buf_add(b, p->cordon);
-	buf_add_text(b,
-		     " hook claude\\\"}]}]\"\n"
-		     "}\n"
-		     "# The hooks refuse, and tell the model what was refused; they never allow.\n"
-		     "hooks=\"$(hook PreToolUse "
-		     "'Read|Edit|MultiEdit|Write|NotebookEdit|NotebookRead|Glob|Grep|LS'), "
-		     "$(hook PostToolUse Bash), $(hook PostToolUseFailure Bash)\"\n"
-		     "exec claude --settings \"{\\\"env\\\": {\\\"CLAUDE_CODE_SHELL_PREFIX\\\": "
-		     "\\\"");
+	buf_add_text(
+		b,
+		" hook claude\\\"}]}]\"\n"
+		"}\n"
+		"# The hooks refuse, and tell the model what was refused; they never allow. A "
+		"project can't turn\n"
+		"# them off; who has turned all hooks off for themselves has no others on either.\n"
+		"on=', \"disableAllHooks\": false'\n"
+		"if grep -Eqs '\"disableAllHooks\"[[:space:]]*:[[:space:]]*true' "
+		"\"${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json\"; then\n"
+		"\ton=\n"
+		"fi\n"
+		"hooks=\"$(hook PreToolUse "
+		"'Read|Edit|MultiEdit|Write|NotebookEdit|NotebookRead|Glob|Grep|LS'), "
+		"$(hook PostToolUse Bash), $(hook PostToolUseFailure Bash)\"\n"
+		"exec claude --settings \"{\\\"env\\\": {\\\"CLAUDE_CODE_SHELL_PREFIX\\\": "
+		"\\\"");
 	buf_add(b, p->shell);
-	buf_add_text(b, "\\\"$settings}, \\\"hooks\\\": {$hooks}}\" \"$@\"\n");
+	buf_add_text(b, "\\\"$settings}$on, \\\"hooks\\\": {$hooks}}\" \"$@\"\n");
 }
 
 /*
@@ -353,13 +361,13 @@ static const char gemini_hooks[] =
 	"</dev/null & agent=$!\n"
 	"tries=0\n"
 	"while [ $tries -lt 550 ] && kill -0 $agent 2>/dev/null &&\n"
-	"      ! grep -Fq \"called $5\" \"$5/out\"; do\n"
+	"      ! grep -Fqs \"called $5\" \"$5/out\"; do\n"
 	"\tsleep 0.1\n"
 	"\ttries=$((tries + 1))\n"
 	"done\n"
 	"kill -9 $agent 2>/dev/null\n"
 	"wait $agent 2>/dev/null\n"
-	"grep -Fq \"called $5\" \"$5/out\" && echo called\n";
+	"grep -Fqs \"called $5\" \"$5/out\" && echo called\n";
 
 static const char pi_probe[] = "\"$4/bash\" -c \"$2\"\n";
 

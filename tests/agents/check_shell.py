@@ -162,7 +162,14 @@ def its_hooks_judge_files_and_tell_what_was_refused(w):
     w.put(".config/cordon/config.toml", 'default_permissions = "x"\n[permissions.x]\nextends = ":workspace"\n'
           '[permissions.x.filesystem.":workspace_roots"]\nkept = "deny"\n')
     steps = (f"touch {w.outside}; true", (tool, {member: str(w.project / "kept/secret")}), (tool, {member: str(w.project / "plain")}))
-    told = w.run(w.set_up(), *steps)
+    start = w.set_up()
+    if w.name == "claude":  # a project can't turn them off
+        w.put("project/.claude/settings.json", {"disableAllHooks": True, "hooks": {}})
+        w.put("project/.claude/settings.local.json", {"disableAllHooks": True})
+    if w.name == "opencode":
+        w.put("project/opencode.json", {"plugin": []})
+        w.put("project/.env", "OPENCODE_PURE=1\nOPENCODE_CONFIG_CONTENT={}\nCORDON=/bin/true\n")
+    told = w.run(start, *steps)
     assert "the policy denies it" in told[1] and "the secret" not in w.whole and "not denied" in told[2], told
     assert "Cordon refused to commands of this session:" in w.whole and 'ask the user to allow writes to "' in w.whole, w.whole[-3000:]
     told = w.run(w.plain_again(), *steps)

@@ -165,7 +165,7 @@ def hooks_are_registered_and_what_turns_them_off_is_found(w: World):
         for settings in (w.repo / f".{name}/settings.json", d.home / f".{name}/settings.json"):
             settings.parent.mkdir(exist_ok=True)
             settings.write_text(json.dumps({key: harmless, "other": 1}))
-            assert not problems(name), settings
+            assert not problems(name), (settings, problems(name))
             for harm in ([True, "no", None] if name == "qwen" else [{"enabled": False}, {"enabled": None}, {"disabled": ["x"]}]):
                 settings.write_text(json.dumps({key: harm}))
                 assert f"{settings}' turns hooks off by" in problems(name), harm
@@ -359,6 +359,19 @@ def the_scripts_start_the_agent_as_they_say(w: World):
     assert settings["CLAUDE_CODE_SHELL_PREFIX"] == f"{d.bin}/cordon-sh" and settings["HOME"] == str(w.home), settings
     assert settings["CORDON_WORKSPACE"] == str(w.repo) and settings["CORDON_PROFILE"] == "agent", settings
     assert settings["CORDON_MODE"] == "" and settings["XDG_CONFIG_HOME"] == f"{w.home}/.config", settings
+    def turns_hooks_on():
+        done = subprocess.run([str(d.home / ".local/bin/cordon-claude")], cwd=w.repo, env=w.env, capture_output=True, text=True,
+                              timeout=120, check=True)
+        return json.loads(done.stdout).get("disableAllHooks") is False
+
+    # No project turns the hooks off; a person does, and then those of projects stay off as well.
+    own = d.home / ".claude/settings.json"
+    own.parent.mkdir(exist_ok=True)
+    assert turns_hooks_on()
+    own.write_text('{"disableAllHooks" :true}')
+    assert not turns_hooks_on()
+    own.write_text('{"disableAllHooks": false}')
+    assert turns_hooks_on()
     # A variable that is set, be it to nothing, is none that an agent takes from a file of the project.
     d.script(d.bin / "gemini", 'for n in CORDON_MODE CORDON_PROFILE CORDON_SESSION LD_PRELOAD LD_LIBRARY_PATH BASH_ENV ENV; do '
              'eval "echo $n=\\${$n-unset}"; done; echo "$CORDON_WORKSPACE $XDG_CONFIG_HOME $XDG_STATE_HOME"')
