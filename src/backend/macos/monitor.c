@@ -58,6 +58,14 @@ static bool add_event(const struct monitor *m, uintptr_t ident, int filter, uint
 	return kevent(m->queue, &change, 1, NULL, 0, NULL) == 0;
 }
 
+/* Without waiting: a parent that has stopped must not keep this process from its clock. */
+static void tell_started(const struct monitor *m, pid_t pid)
+{
+	const struct monitor_message message = { .kind = MESSAGE_STARTED, .value = pid };
+
+	(void)fd_pass_tell(m->job->channel, &message, sizeof(message), FD_PASS_NO_WAIT);
+}
+
 /* ---- What the command has started ------------------------------------------------------------------- */
 
 static bool is_tracked(const struct monitor *m, pid_t pid)
@@ -89,8 +97,7 @@ static bool track_children(struct monitor *m, pid_t of)
 		m->tracked[m->count++] = children[i];
 		found = true;
 		if (m->job->tells_processes)
-			tell(m, &(struct monitor_message){ .kind = MESSAGE_STARTED,
-							   .value = children[i] });
+			tell_started(m, children[i]);
 	}
 	return found;
 }
