@@ -49,7 +49,8 @@ static bool is_a_path(const char *name)
 int program_candidates(struct arena *a, const char *name, const char *path, const char *const **out,
 		       struct err *e)
 {
-	struct str rest = str_of(path ? path : default_path);
+	/* Windows has no usual one. */
+	struct str rest = str_of(path ? path : os_path_separator == ':' ? default_path : "");
 	candidates list = { .items = NULL };
 
 	if (is_a_path(name)) {

@@ -104,6 +104,8 @@ static int tell_failure(void *user, struct err *e)
 	(void)e;
 	s->has_ended = true;
 	s->in.events.not_executed(s->in.events.user, &s->sandbox.failure);
+	/* Its end, too: what is gone without one counts as killed. */
+	s->in.events.ended(s->in.events.user, &(struct command_end){ .status = 0 });
 	tell_gone(s);
 	return 0;
 }
