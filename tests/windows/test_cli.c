@@ -220,7 +220,7 @@ TEST(the_answers_are_about_this_host)
 	CHECK_INT(cordon(WORDS("profiles")), 0);
 	CHECK(strstr(text, ":workspace"));
 	CHECK_INT(cordon(WORDS("explain", "--json")), 0);
-	CHECK(strstr(text, "\"fs\""));
+	CHECK(strstr(text, "\"schema\""));
 	CHECK_INT(cordon(WORDS("why", "--read", "C:\\windows\\system32")), 0);
 	CHECK_INT(cordon(WORDS("why", "--write", "C:\\windows\\system32\\x")), 1);
 	/* Names that differ in case are one. */
@@ -237,7 +237,7 @@ TEST(denies_hold_for_each_spelling)
 	CHECK_INT(cordon(WORDS("why", "--deny", "C:\\windows\\system32", "--read",
 			       "C:\\windows\\win.ini")),
 		  0);
-	CHECK_INT(cordon(WORDS("why", "--deny", "~\\secret", "--read", "~\\secret\\x")), 1);
+	CHECK_INT(cordon(WORDS("why", "--deny", "~\\AppData", "--read", "~\\AppData\\x")), 1);
 	CHECK_INT(cordon(WORDS("why", "--deny", "C:\\windows\\win.ini", "--read",
 			       "C:\\windows\\win.ini::$DATA")),
 		  1);
