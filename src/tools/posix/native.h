@@ -2,6 +2,8 @@
 /* What the files of tools/posix need of a system beside os/posix/native.h. Nobody else includes this. */
 #pragma once
 
+#include <sys/types.h>
+
 #include "tools/open.h"
 
 /* ---- Files ---------------------------------------------------------------------------------------- */
