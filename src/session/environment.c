@@ -275,8 +275,8 @@ static int add_proxy(struct making *m, struct err *e)
 	if (is_said(m, STR("JAVA_TOOL_OPTIONS")))
 		return 0;
 	java = find_java(m);
-	if (arena_printf(m->a, &entry, e, "%s=%.*s%s" JAVA_SETTINGS, java_name, STR_ARG(java),
-			 java.len ? " " : "", proxy_port(m), proxy_port(m)) < 0)
+	if (arena_printf(m->a, &entry, e, "%s=%.*s%s" JAVA_SETTINGS, java_name, (int)java.len,
+			 java.p, java.len ? " " : "", proxy_port(m), proxy_port(m)) < 0)
 		return err_result(e);
 	return add(m, entry.p, e);
 }

@@ -46,8 +46,10 @@ static void write_and_read(struct str input)
 	program = str_first(program, SEATBELT_NAME_BYTES);
 	if (str_has_nul(input))
 		return;
-	buf_printf(&message, "Sandbox: %.*s(%d) deny(1) %s %.*s", STR_ARG(program), PID, operation,
-		   STR_ARG(subject));
+	buf_add_text(&message, "Sandbox: ");
+	buf_add(&message, program);
+	buf_printf(&message, "(%d) deny(1) %s ", PID, operation);
+	buf_add(&message, subject);
 	json_begin_object(&w);
 	json_key(&w, "eventMessage");
 	json_add_str(&w, buf_str(&message));

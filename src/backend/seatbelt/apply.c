@@ -102,9 +102,11 @@ static int describe(struct arena *a, const struct launch *in, struct buf *out, s
 		return err_result(e);
 	buf_printf(out, "start %s, which applies this profile and executes the command:\n", tool);
 	buf_add(out, s.profile);
-	for (size_t i = 0; i < s.params.count; i++)
-		buf_printf(out, "-D%.*s=%.*s\n", STR_ARG(s.params.items[i]->name),
-			   STR_ARG(s.params.items[i]->value));
+	for (size_t i = 0; i < s.params.count; i++) {
+		buf_printf(out, "-D%s=", s.params.items[i]->name.p);
+		buf_add(out, s.params.items[i]->value);
+		buf_add_char(out, '\n');
+	}
 	return buf_check(out, e);
 }
 
