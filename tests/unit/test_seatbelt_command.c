@@ -59,6 +59,28 @@ TEST(paths_and_words_go_as_they_are)
 	arena_done(&m.a);
 }
 
+/* SECURITY: a rule about a part of a path would be about another one. */
+TEST(a_long_path_goes_whole)
+{
+	static const char *const words[] = { "prog", NULL };
+	char path[1001], wanted[1100];
+	struct seatbelt_param one = { .name = STR_INIT("P0"), .value = { path, 1000 } };
+	const struct seatbelt_param *items[] = { &one };
+	struct seatbelt s = { .profile = STR_INIT("(version 1)") };
+	struct made m;
+
+	memset(path, 'x', 1000);
+	path[0] = '/';
+	path[1000] = '\0';
+	(void)snprintf(wanted, sizeof(wanted), "-DP0=%s", path);
+	s.params.items = items;
+	s.params.count = s.params.room = 1;
+	make(&m, words, no_environment, &s);
+	REQUIRE(m.r == 0);
+	CHECK_STR(m.argv[3], wanted);
+	arena_done(&m.a);
+}
+
 /* A word of that many bytes beside the profile, or a variable; whether it is taken. */
 static bool takes(size_t bytes, bool is_variable)
 {
