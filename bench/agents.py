@@ -22,9 +22,12 @@ TOP = Path(__file__).resolve().parents[1]
 PROGRAM = os.path.abspath(os.environ.get("CORDON", TOP / "build" / "cordon"))
 ROUNDS = 200
 COMMAND = "true"
+PARTIAL = ("gemini", "copilot", "pi")
 # What setup asks these for, answered as the agents do when only the launcher's words count.
 STAND_INS = {"codex": 'case "$*" in *shell_tool=false*features\\ list) echo "shell_tool stable false" ;; esac',
-             "opencode": '[ "$*" = "debug config" ] && echo "$OPENCODE_CONFIG_CONTENT"', "gemini": "", "copilot": "", "pi": ""}
+             "opencode": '[ "$*" = "debug config" ] && echo "$OPENCODE_CONFIG_CONTENT" && echo "  \\"cordon_hooks\\": \\"called\\""',
+             "gemini": 'sh -c "$(sed -n "s/.*\\"command\\": \\"\\(.*\\)\\".*/\\1/p" '
+                       '"$HOME/.gemini/extensions/cordon/hooks/hooks.json" | head -n 1)"', "copilot": "", "pi": ""}
 
 
 class Place:
@@ -46,7 +49,7 @@ class Place:
             self.setup(name)
 
     def setup(self, name):
-        done = subprocess.run([self.bin / "cordon", "setup", name, "--yes", *(["--partial"] if not STAND_INS[name] else [])],
+        done = subprocess.run([self.bin / "cordon", "setup", name, "--yes", *(["--partial"] if name in PARTIAL else [])],
                               cwd=self.project, env=self.env, capture_output=True, text=True, check=False)
         if done.returncode:
             sys.exit(f"agents: setup {name}: {done.stderr}")
