@@ -269,7 +269,7 @@ static int add_glob(struct arena *a, struct hook_call *call, const struct json *
 		return 0;
 	if (path_is_absolute(fixed) || str_has_prefix(fixed, STR("~")))
 		return add_file(a, call, fixed, false, e);
-	if (arena_printf(a, &path, e, "%.*s/%.*s", STR_ARG(start), STR_ARG(fixed)) < 0)
+	if (arena_printf(a, &path, e, "%.*s/%.*s", STR_ALL(start), STR_ALL(fixed)) < 0)
 		return err_result(e);
 	return add_file(a, call, path, false, e);
 }
@@ -366,8 +366,8 @@ int hook_find_readings(struct arena *a, struct str path, struct str home,
 	if (bare.len != path.len)
 		out[n++] = bare;
 	if (home.len && (str_is(bare, "~") || str_has_prefix(bare, STR("~/")))) {
-		if (arena_printf(a, &out[n], e, "%.*s%.*s", STR_ARG(home),
-				 STR_ARG(str_from(bare, 1))) < 0)
+		if (arena_printf(a, &out[n], e, "%.*s%.*s", STR_ALL(home),
+				 STR_ALL(str_from(bare, 1))) < 0)
 			return err_result(e);
 		n++;
 	}

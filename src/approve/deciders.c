@@ -197,7 +197,7 @@ static int follow(struct arena *a, struct str link, struct str left, struct str 
 		return err_result(e);
 	if (path_is_absolute(buf_str(&text)))
 		*at = STR("/");
-	return arena_printf(a, rest, e, "%.*s/%.*s", STR_ARG(buf_str(&text)), STR_ARG(left));
+	return arena_printf(a, rest, e, "%.*s/%.*s", STR_ALL(buf_str(&text)), STR_ALL(left));
 }
 
 int decide_check_way(struct arena *a, const struct plan *plan, struct str path, const char *what,

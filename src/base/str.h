@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,8 +27,11 @@ struct str {
 	}
 #define STR_EMPTY ((struct str){ "", 0 })
 
-/* For printf's %.*s; a text over 200 bytes is cut there. */
+/* For printf's %.*s in what people read: a text over 200 bytes is cut there. */
 #define STR_ARG(s) ((int)MIN_OF((s).len, (size_t)200)), (s).p
+
+/* SECURITY: the same for what programs read. A path that is cut is another path. */
+#define STR_ALL(s) ((int)MIN_OF((s).len, (size_t)INT_MAX)), (s).p
 
 static inline struct str str_of(const char *text)
 {

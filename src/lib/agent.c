@@ -200,7 +200,7 @@ static int add_variables(const struct agent_start *l, const char **to, struct er
 		to[i] = variables[i];
 		if (!str_has_prefix(str_from(all, name.len), STR("~/")))
 			continue;
-		if (arena_printf(l->a, &set, e, "%.*s%s%s", STR_ARG(name), l->in.places.home.p,
+		if (arena_printf(l->a, &set, e, "%.*s%s%s", STR_ALL(name), l->in.places.home.p,
 				 all.p + name.len + 1) < 0)
 			return err_result(e);
 		to[i] = set.p;

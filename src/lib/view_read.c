@@ -83,8 +83,8 @@ static int read_environment(struct view *view, const struct json *v, struct err 
 			return err_result(e);
 		if (m->name.len == 0 || str_find(m->name, '=') < m->name.len)
 			return fail_at(&m->value, e, "no variable has this name");
-		if (arena_printf(view->a, &text, e, "%.*s=%.*s", STR_ARG(m->name),
-				 STR_ARG(m->value.string)) < 0)
+		if (arena_printf(view->a, &text, e, "%.*s=%.*s", STR_ALL(m->name),
+				 STR_ALL(m->value.string)) < 0)
 			return err_result(e);
 		list[i] = text.p;
 	}
@@ -196,7 +196,7 @@ static int read_windows_target(struct view *view, const struct json *v, struct s
 	if (is_absolute)
 		return view_path(view->a, view->system, STR_EMPTY, text, out, e) < 0 ? wrap_at(v, e)
 										     : 0;
-	if (arena_printf(view->a, out, e, "%.*s%.*s", STR_ARG(drive), STR_ARG(text)) < 0)
+	if (arena_printf(view->a, out, e, "%.*s%.*s", STR_ALL(drive), STR_ALL(text)) < 0)
 		return err_result(e);
 	for (char *c = (char *)(uintptr_t)out->p; *c; c++)
 		if (*c == '\\')

@@ -245,10 +245,10 @@ static int name_profile(struct suggester *f, struct str *out)
 		return 0;
 	}
 	name = str_from(name, 1);
-	if (arena_printf(f->a, out, f->e, "my-%.*s", STR_ARG(name)) < 0)
+	if (arena_printf(f->a, out, f->e, "my-%.*s", STR_ALL(name)) < 0)
 		return err_result(f->e);
 	for (unsigned n = 2; has_profile(f->policy, *out); n++)
-		if (arena_printf(f->a, out, f->e, "my-%.*s-%u", STR_ARG(name), n) < 0)
+		if (arena_printf(f->a, out, f->e, "my-%.*s-%u", STR_ALL(name), n) < 0)
 			return err_result(f->e);
 	return 0;
 }
@@ -533,8 +533,8 @@ static int add_toml(struct buf *b, struct suggester *f)
 			return err_result(f->e);
 		table = own;
 		file = name_file(f, 0);
-		buf_printf(b, "%s%.*s%s[%.*s]\nextends = ", file.len ? "# " : "", STR_ARG(file),
-			   file.len ? "\n" : "", STR_ARG(table));
+		buf_printf(b, "%s%.*s%s[%.*s]\nextends = ", file.len ? "# " : "", STR_ALL(file),
+			   file.len ? "\n" : "", STR_ALL(table));
 		toml_add_string(b, f->policy->profile->name);
 		buf_add_char(b, '\n');
 	}
@@ -561,14 +561,14 @@ static int choose_own_profile(struct suggester *f, struct buf *text)
 		buf_printf(text, "; and use -P %.*s in place of %s", STR_ARG(change->profile),
 			   p->chosen_by);
 		if (strcmp(p->chosen_by, "-P") == 0)
-			buf_printf(text, " %.*s", STR_ARG(p->profile->name));
+			buf_printf(text, " %.*s", STR_ALL(p->profile->name));
 		if (strcmp(p->chosen_by, "--mode") == 0)
 			buf_add_text(text, " or --full-auto"); /* which stands for one */
 		return 0;
 	}
 	if (!chosen)
 		return arena_printf(f->a, &change->toml_top, f->e, "default_permissions = %.*s\n",
-				    STR_ARG(value));
+				    STR_ALL(value));
 	change->edits[change->edit_count] = (struct suggest_edit){
 		.file = str_of(chosen->origin.file),
 		.line = chosen->origin.line,

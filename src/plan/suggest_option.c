@@ -126,7 +126,7 @@ static int try_git(struct option_search *s, enum git_access git, const char *nam
 	p = suggest_copy(&s->f, s->f.policy);
 	profile = p ? own_profile(s, p) : NULL;
 	if (!profile || suggest_key(&s->f, now->name, &key) < 0 ||
-	    arena_printf(s->f.a, &value, s->f.e, "permissions.%.*s.git=\"%s\"", STR_ARG(key),
+	    arena_printf(s->f.a, &value, s->f.e, "permissions.%.*s.git=\"%s\"", STR_ALL(key),
 			 name) < 0)
 		return err_result(s->f.e);
 	profile->git = git;

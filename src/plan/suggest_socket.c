@@ -59,7 +59,7 @@ static int change_socket(struct socket_change *sf, const struct net_verdict *v)
 		return 0;
 	said = &net->sockets.items[i];
 	path = said->path;
-	if (said->below_home && arena_printf(sf->f.a, &path, sf->f.e, "~/%.*s", STR_ARG(path)) < 0)
+	if (said->below_home && arena_printf(sf->f.a, &path, sf->f.e, "~/%.*s", STR_ALL(path)) < 0)
 		return err_result(sf->f.e);
 	said->is_allow = !said->is_allow;
 	if (record_socket(sf, v->layer, path,

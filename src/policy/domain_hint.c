@@ -154,7 +154,7 @@ static bool hint_block(struct buf *out, struct str text)
 			return false;
 		known += !str_is(label, "*");
 		buf_printf(&meant, "%s%.*s", labels ? "." : "",
-			   STR_ARG(str_is(label, "*") ? STR("0") : label));
+			   STR_ALL(str_is(label, "*") ? STR("0") : label));
 	}
 	if (text.len || known == 0 || known == 4)
 		return false;
@@ -194,7 +194,7 @@ static bool hint_ports(struct buf *out, struct str text)
 	buf_add_char(&meant, ':');
 	buf_add(&meant, port ? str_of(port) : first);
 	if (last.len && last.p[0] != '/')
-		buf_printf(&meant, "-%.*s", STR_ARG(last));
+		buf_printf(&meant, "-%.*s", STR_ALL(last));
 	else if (ports.p[ports.len - 1] == '-')
 		buf_add_text(&meant, "-65535");
 	return offer(out, &meant, host.len ? "" : ", every public host");

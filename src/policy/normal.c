@@ -55,10 +55,10 @@ static int mend_stars(struct arena *a, struct str key, size_t at, struct str *ou
 		after = str_from(after, 1);
 	*out = STR_EMPTY;
 	if (before.len == 0 || before.p[before.len - 1] == '/')
-		return arena_printf(a, out, e, "%.*s**%s%.*s", STR_ARG(before),
-				    after.len && after.p[0] != '/' ? "/*" : "", STR_ARG(after));
+		return arena_printf(a, out, e, "%.*s**%s%.*s", STR_ALL(before),
+				    after.len && after.p[0] != '/' ? "/*" : "", STR_ALL(after));
 	if (after.len == 0 || after.p[0] == '/')
-		return arena_printf(a, out, e, "%.*s/**%.*s", STR_ARG(before), STR_ARG(after));
+		return arena_printf(a, out, e, "%.*s/**%.*s", STR_ALL(before), STR_ALL(after));
 	return 0;
 }
 

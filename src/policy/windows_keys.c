@@ -74,7 +74,7 @@ static int turn_absolute(struct arena *a, struct str text, struct origin origin,
 			return err_wrap_place(e, origin);
 		if (check_names(turned, origin, e) < 0)
 			return err_result(e);
-		return arena_printf(a, out, e, "%.*s%.*s", STR_ARG(top), STR_ARG(turned));
+		return arena_printf(a, out, e, "%.*s%.*s", STR_ALL(top), STR_ALL(turned));
 	}
 	/* It is none, and windows_path() says why. */
 	if (windows_path(a, STR_EMPTY, text, WINDOWS_EXACT, out, e) < 0)

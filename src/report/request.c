@@ -45,7 +45,7 @@ static int find_subject(struct arena *a, uint32_t kind, const char *text, struct
 		return 0;
 	return os_working_directory(a, &directory, e) < 0
 		       ? err_result(e)
-		       : arena_printf(a, out, e, "%.*s/%s", STR_ARG(directory), text);
+		       : arena_printf(a, out, e, "%.*s/%s", STR_ALL(directory), text);
 }
 
 void request_add_text(struct json_writer *w, const char *name, struct str text)

@@ -255,7 +255,7 @@ static const char without_off[] = ", without --network off";
 
 static int word_without_off(struct arena *a, struct denial *denial, struct err *e)
 {
-	return arena_printf(a, &denial->way_out, e, "%.*s%s", STR_ARG(denial->way_out),
+	return arena_printf(a, &denial->way_out, e, "%.*s%s", STR_ALL(denial->way_out),
 			    without_off);
 }
 

@@ -68,7 +68,7 @@ static bool find_program(struct arena *a, struct str path_list, struct str name,
 		struct str dir = str_first(path_list, str_find(path_list, ':'));
 
 		path_list = str_from(path_list, MIN_OF(dir.len + 1, path_list.len));
-		if (arena_printf(a, way, &ignored, "%.*s/%.*s", STR_ARG(dir), STR_ARG(name)) == 0 &&
+		if (arena_printf(a, way, &ignored, "%.*s/%.*s", STR_ALL(dir), STR_ALL(name)) == 0 &&
 		    os_real_path(way->p, real) && os_is_executable(real))
 			return true;
 	}
@@ -358,7 +358,7 @@ static bool leads_astray(const struct session *s, struct arena *a, struct str pa
 	if (str_is(path, "/dev/null"))
 		return false;
 	if (home && str_has_prefix(path, STR("~/")) &&
-	    arena_printf(a, &path, &ignored, "%s%.*s", home, STR_ARG(str_from(path, 1))) < 0)
+	    arena_printf(a, &path, &ignored, "%s%.*s", home, STR_ALL(str_from(path, 1))) < 0)
 		return true;
 	/* What is missing may be made later. */
 	return !path_is_absolute(path) || path_plain(a, STR("/"), path, &path, &ignored) < 0 ||

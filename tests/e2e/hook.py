@@ -102,12 +102,14 @@ def files_of_tools_are_judged_by_the_policy(w: World):
     assert decision(hook(w, "opencode", opencode(w, "apply_patch", {"patchText": patch}))) == "deny"
     # A search starts where its pattern says, too.
     secret_dir, top = w.top / "secret", w.top
+    long = top / "other" / "/".join(["d" * 60] * 5)
+    long.mkdir(parents=True)
     for pattern, start, found in (
             ("**/*.{c,h}", None, None), ("src/{a,b}.d/*.c", None, None), (".*", None, None), (f"{top}/other/*", None, None),
             ("./*.c", None, None), ("../other/*", None, None), ("*", str(secret_dir), "deny"),
             (f"{secret_dir}/**", None, "deny"), (f"{secret_dir}/there", None, "deny"), ("../secret/*", None, "deny"),
             ("../secret/*", str(top / "other"), "deny"), ("secret/*", str(top), "deny"), ("other/*", str(top), None),
-            ("*/../../secret/*", None, BLOCKS), (f"{{{secret_dir},x}}/*", None, BLOCKS), ("{.,x}{.,x}/secret/*", None, BLOCKS),
+            (f"{'../' * 6}secret/*", str(long), "deny"), (f"{'../' * 5}x/*", str(long), None), ("*/../../secret/*", None, BLOCKS), (f"{{{secret_dir},x}}/*", None, BLOCKS), ("{.,x}{.,x}/secret/*", None, BLOCKS),
             (".\\./secret/*", None, BLOCKS), ("x/.{,y}./../secret/*", None, BLOCKS)):
         given = {"pattern": pattern, **({} if start is None else {"path": start})}
         assert decision(hook(w, "claude", claude(w, "Glob", given))) == found, (pattern, start)

@@ -107,6 +107,10 @@ def text_and_relative_paths(w: World):
     result = run(w, *WORK, "--", "sh", "-c", f"cd sub; {PROGRAM} request --write ../new; cd /; "
                  f"{PROGRAM} request --write {w.top}/link/x; {PROGRAM} request --write etc/../etc/x")
     assert result.out.splitlines()[:3] == ["granted", "granted", 'denied: ":root" = "read"'], result
+    long = out_of_reach(w) / "/".join("d" * 80 for _ in range(3))
+    long.mkdir(parents=True)
+    result = run(w, *WORK, "--", "sh", "-c", f"cd {long}; {requests(['--write', '.'])[2]}")
+    assert answers(result)[0]["suggestions"][0]["argv"] == ["--add-write", str(long)], result
 
 
 @case

@@ -172,7 +172,7 @@ static int add_top(void *arg, struct str name, enum host_type type, struct err *
 	/* A link grants nothing: its target has its own rule. */
 	if (type == HOST_LINK || str_is(name, "dev"))
 		return 0;
-	if (arena_printf(l->a, &path, e, "/%.*s", STR_ARG(name)) < 0)
+	if (arena_printf(l->a, &path, e, "/%.*s", STR_ALL(name)) < 0)
 		return err_result(e);
 	return add_rule(l, path, LANDLOCK_MAY_LOOK, e);
 }

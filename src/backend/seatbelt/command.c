@@ -33,9 +33,9 @@ int seatbelt_make_argv(struct arena *a, const struct launch *in, const struct se
 		const struct seatbelt_param *p = s->params.items[i];
 		struct str word;
 
-		/* SECURITY: all of it (STR_ARG() cuts): a rule about a shorter path is another one. */
-		if (arena_printf(a, &word, e, "-D%.*s=%.*s", (int)p->name.len, p->name.p,
-				 (int)p->value.len, p->value.p) < 0)
+		/* SECURITY: all of it (STR_ALL()): a rule about a shorter path is another one. */
+		if (arena_printf(a, &word, e, "-D%.*s=%.*s", STR_ALL(p->name), STR_ALL(p->value)) <
+		    0)
 			return err_result(e);
 		argv[at++] = word.p;
 	}

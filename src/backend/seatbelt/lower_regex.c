@@ -244,7 +244,7 @@ static void add_part(struct buf *out, const struct spellings *s, struct str part
 	else if (part.len == 1 && ways.len == 3 && (part.p[0] >= 'a' && part.p[0] <= 'z'))
 		buf_printf(out, "[%c%c]", ways.p[0], ways.p[2]);
 	else
-		buf_printf(out, "(%.*s)", STR_ARG(buf_str(&ways)));
+		buf_printf(out, "(%.*s)", STR_ALL(buf_str(&ways)));
 }
 
 bool regex_add_folded(struct buf *out, const struct spellings *s, struct str folded)

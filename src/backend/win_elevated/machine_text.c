@@ -154,7 +154,7 @@ int machine_find_users(struct arena *a, const char *sid, struct machine_users *o
 	if (windows_network_sid(a, &network, e) < 0)
 		return err_result(e);
 	return arena_printf(a, &out->sddl, e, "O:SYG:SYD:(A;;CC;;;%s)(A;;CC;;;%.*s)", sid,
-			    STR_ARG(network));
+			    STR_ALL(network));
 }
 
 static void add_ports(struct buf *b, const struct windows_block *block)
@@ -217,7 +217,7 @@ static int keep_family(struct arena *a, const struct windows_block *rule, int fa
 	out->family = family;
 	out->remote = items;
 	out->remote_count = count;
-	return arena_printf(a, &out->name, e, "%.*s_v%d", STR_ARG(rule->name), family);
+	return arena_printf(a, &out->name, e, "%.*s_v%d", STR_ALL(rule->name), family);
 }
 
 /* A rule of the firewall is about one protocol, and ICMP is another one in each family. */

@@ -458,7 +458,7 @@ static int add_variable(struct lowering *l, const char *name, struct str value, 
 
 	if (!place)
 		return err_result(e);
-	return arena_printf(l->a, place, e, "%s=%.*s", name, STR_ARG(value));
+	return arena_printf(l->a, place, e, "%s=%.*s", name, STR_ALL(value));
 }
 
 int windows_add_process(struct lowering *l, struct err *e)

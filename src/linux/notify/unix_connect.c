@@ -592,7 +592,7 @@ void unix_connect_note_name(struct unix_connect *u, struct str name)
 	/* Skip what is no valid host name: no option could allow it. */
 	if (hostname_parse_name(&a, name, &host.name, &ignored) < 0)
 		return;
-	buf_printf(&way_out, "--allow-host %.*s", STR_ARG(host.name));
+	buf_printf(&way_out, "--allow-host %.*s", STR_ALL(host.name));
 	deny_host(u, &host, 0,
 		  (struct denial){ .operation = OPERATION_LOOKUP,
 				   .subject = host.name,
