@@ -66,19 +66,27 @@ static void add_test(struct buf *b, const struct agent_places *p, const char *na
 	buf_add_text(b, " is missing\" >&2\n\texit 125\nfi\n");
 }
 
+/* What programs start with: code, or where they find it. */
+#define START_NAMES "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT BASH_ENV ENV"
+
 /*
  * The workspace would follow the agent from directory to directory otherwise. SECURITY: agents read variables from
- * files of the project (.env), but leave those as they are that are set, be it to nothing. So what says which policy
- * is in force, and what programs start with, is set here.
+ * files of the project (.env), which a command may write, but leave those as they are that are set, be it to nothing. So
+ * what says which policy is in force, and what programs start with, is set here. (PS4: bash as /bin/sh expands it.)
  */
-#define PINS                                                                             \
-	"export CORDON_WORKSPACE=\"${CORDON_WORKSPACE:-$PWD}\"\n"                        \
-	"export XDG_CONFIG_HOME=\"${XDG_CONFIG_HOME:-$HOME/.config}\"\n"                 \
-	"export XDG_STATE_HOME=\"${XDG_STATE_HOME:-$HOME/.local/state}\"\n"              \
-	"export CORDON_MODE=\"${CORDON_MODE-}\" CORDON_PROFILE=\"${CORDON_PROFILE-}\"\n" \
-	"export CORDON_SESSION=\"${CORDON_SESSION-}\" LD_PRELOAD=\"${LD_PRELOAD-}\"\n"   \
-	"export LD_LIBRARY_PATH=\"${LD_LIBRARY_PATH-}\" BASH_ENV=\"${BASH_ENV-}\" "      \
-	"ENV=\"${ENV-}\"\n"
+#define PINS                                                                \
+	"export CORDON_WORKSPACE=\"${CORDON_WORKSPACE:-$PWD}\"\n"           \
+	"export XDG_CONFIG_HOME=\"${XDG_CONFIG_HOME:-$HOME/.config}\"\n"    \
+	"export XDG_STATE_HOME=\"${XDG_STATE_HOME:-$HOME/.local/state}\"\n" \
+	"for name in CORDON_MODE CORDON_PROFILE CORDON_SESSION \\\n"        \
+	"\tPS4 " START_NAMES "; do\n"                                       \
+	"\teval \"export $name=\\\"\\${$name-}\\\"\"\n"                     \
+	"done\n"
+/*
+ * SECURITY: ":tmpdir" is writable. Codex reads no file of a project, and takes an empty one for the working
+ * directory.
+ */
+#define PIN_TMPDIR "export TMPDIR=\"${TMPDIR-}\"\n"
 
 static void add_launcher(struct buf *b, const struct agent_places *p, const char *agent)
 {
@@ -88,6 +96,8 @@ static void add_launcher(struct buf *b, const struct agent_places *p, const char
 	add_head(b, agent, what.p ? what.p : "");
 	add_test(b, p, agent);
 	buf_add_text(b, PINS);
+	if (strcmp(agent, "codex") != 0)
+		buf_add_text(b, PIN_TMPDIR);
 }
 
 /*
@@ -98,32 +108,32 @@ static void write_claude(struct buf *b, const struct agent_places *p)
 {
 	add_launcher(b, p, "claude");
 	buf_add_text(
-		b, "for word do\n"
-		   "\tcase $word in\n"
-		   "\t--settings | --settings=*)\n"
-		   "\t\techo \"cordon-claude: --settings is what puts Cordon beneath claude: "
-		   "write yours to a file of settings\" >&2\n"
-		   "\t\texit 125 ;;\n"
-		   "\tesac\n"
-		   "done\n"
-		   "settings=\n"
-		   "pin() {\n"
-		   "\tcase $2 in\n"
-		   "\t*[\\\"\\\\]* | *[[:cntrl:]]*)\n"
-		   "\t\techo \"cordon-claude: \\$$1 has a quote, a backslash or a control "
-		   "character in it\" >&2\n"
-		   "\t\texit 125 ;;\n"
-		   "\tesac\n"
-		   "\tsettings=\"$settings, \\\"$1\\\": \\\"$2\\\"\"\n"
-		   "}\n"
-		   "for name in HOME PATH XDG_CONFIG_HOME XDG_STATE_HOME LD_PRELOAD "
-		   "LD_LIBRARY_PATH \\\n"
-		   "\tBASH_ENV ENV CORDON_WORKSPACE CORDON_MODE CORDON_PROFILE CORDON_SESSION; do\n"
-		   "\teval \"pin $name \\\"\\${$name-}\\\"\"\n"
-		   "done\n"
-		   "hook() {\n"
-		   "\tprintf '%s' \"\\\"$1\\\": [{\\\"matcher\\\": \\\"$2\\\", \\\"hooks\\\": "
-		   "[{\\\"type\\\": \\\"command\\\", \\\"command\\\": \\\"");
+		b,
+		"for word do\n"
+		"\tcase $word in\n"
+		"\t--settings | --settings=*)\n"
+		"\t\techo \"cordon-claude: --settings is what puts Cordon beneath claude: "
+		"write yours to a file of settings\" >&2\n"
+		"\t\texit 125 ;;\n"
+		"\tesac\n"
+		"done\n"
+		"settings=\n"
+		"pin() {\n"
+		"\tcase $2 in\n"
+		"\t*[\\\"\\\\]* | *[[:cntrl:]]*)\n"
+		"\t\techo \"cordon-claude: \\$$1 has a quote, a backslash or a control "
+		"character in it\" >&2\n"
+		"\t\texit 125 ;;\n"
+		"\tesac\n"
+		"\tsettings=\"$settings, \\\"$1\\\": \\\"$2\\\"\"\n"
+		"}\n"
+		"for name in HOME PATH XDG_CONFIG_HOME XDG_STATE_HOME TMPDIR CORDON_WORKSPACE \\\n"
+		"\tCORDON_MODE CORDON_PROFILE CORDON_SESSION " START_NAMES "; do\n"
+		"\teval \"pin $name \\\"\\${$name-}\\\"\"\n"
+		"done\n"
+		"hook() {\n"
+		"\tprintf '%s' \"\\\"$1\\\": [{\\\"matcher\\\": \\\"$2\\\", \\\"hooks\\\": "
+		"[{\\\"type\\\": \\\"command\\\", \\\"command\\\": \\\"");
 	buf_add(b, p->cordon);
 	buf_add_text(
 		b,
@@ -152,15 +162,15 @@ static void write_claude(struct buf *b, const struct agent_places *p)
  */
 static void write_guard(struct buf *b, const struct agent_places *p)
 {
-	buf_add_text(
-		b, "#!/bin/sh\n"
-		   "# Written by 'cordon setup': cordon-sh with the policy of the user, whatever "
-		   "variables say.\n"
-		   "unset CORDON_MODE CORDON_PROFILE CORDON_WORKSPACE CORDON_SESSION\n"
-		   "unset XDG_CONFIG_HOME XDG_STATE_HOME LD_PRELOAD LD_LIBRARY_PATH BASH_ENV ENV\n"
-		   "user=$(/usr/bin/id -un) && eval \"HOME=~$user\" || exit 125\n"
-		   "export HOME\n"
-		   "exec ");
+	buf_add_text(b,
+		     "#!/bin/sh\n"
+		     "# Written by 'cordon setup': cordon-sh with the policy of the user, whatever "
+		     "variables say.\n"
+		     "unset CORDON_MODE CORDON_PROFILE CORDON_WORKSPACE CORDON_SESSION\n"
+		     "unset XDG_CONFIG_HOME XDG_STATE_HOME TMPDIR " START_NAMES "\n"
+		     "user=$(/usr/bin/id -un) && eval \"HOME=~$user\" || exit 125\n"
+		     "export HOME\n"
+		     "exec ");
 	shell_add_word(b, p->shell);
 	buf_add_text(b, " \"$@\"\n");
 }

@@ -319,6 +319,12 @@ static int add_off(struct making *m, struct err *e)
 	return 0;
 }
 
+/* `cordon setup` sets it to nothing, and programs written in Rust take that for the working directory. */
+static bool is_empty_tmpdir(struct str name, const char *entry)
+{
+	return str_is(name, "TMPDIR") && !entry[name.len + 1];
+}
+
 static int inherit_one(struct making *m, const char *entry, struct err *e)
 {
 	struct str name = name_of(entry);
@@ -330,7 +336,7 @@ static int inherit_one(struct making *m, const char *entry, struct err *e)
 		return 0;
 	if (is_mark(name))
 		return is_network_mark(name) && !m->in->network_is_off ? add(m, entry, e) : 0;
-	if (is_replaced(m, name))
+	if (is_replaced(m, name) || is_empty_tmpdir(name, entry))
 		return 0;
 	more = find_more(m, name);
 	if (more == 2 || is_set(m, name))

@@ -373,12 +373,21 @@ def the_scripts_start_the_agent_as_they_say(w: World):
     own.write_text('{"disableAllHooks": false}')
     assert turns_hooks_on()
     # A variable that is set, be it to nothing, is none that an agent takes from a file of the project.
-    d.script(d.bin / "gemini", 'for n in CORDON_MODE CORDON_PROFILE CORDON_SESSION LD_PRELOAD LD_LIBRARY_PATH BASH_ENV ENV; do '
+    d.script(d.bin / "gemini", 'for n in CORDON_MODE CORDON_PROFILE CORDON_SESSION LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT BASH_ENV ENV PS4 TMPDIR; do '
              'eval "echo $n=\\${$n-unset}"; done; echo "$CORDON_WORKSPACE $XDG_CONFIG_HOME $XDG_STATE_HOME"')
     done = subprocess.run([str(d.home / ".local/bin/cordon-gemini")], cwd=w.repo, env={**w.env, "CORDON_PROFILE": "agent"},
                           capture_output=True, text=True, timeout=120, check=True)
     assert "unset" not in done.stdout and "CORDON_PROFILE=agent\n" in done.stdout and "CORDON_MODE=\n" in done.stdout, done
     assert done.stdout.endswith(f"{w.repo} {w.home}/.config {w.home}/.local/state\n"), done
+    # So no directory becomes writable that a command has named in such a file.
+    d.script(d.bin / "gemini", f"""[ -n "${{TMPDIR+set}}" ] || export TMPDIR="{d.home}"
+bash -c 'echo "${{TMPDIR-none}}"; touch "$HOME/by_tmpdir"; touch by_hand'""")
+    for start, gets_out in ((d.home / ".local/bin/cordon-gemini", False), (d.home / "unpinned", True)):
+        script = (d.home / ".local/bin/cordon-gemini").read_text()
+        d.script(d.home / "unpinned", script.replace('export TMPDIR="${TMPDIR-}"', ""))
+        subprocess.run([str(start)], cwd=w.repo, env={k: v for k, v in w.env.items() if k != "TMPDIR"}, capture_output=True,
+                       timeout=120, check=False)
+        assert (w.home / "by_tmpdir").exists() == gets_out and (w.repo / "by_hand").exists(), start
     for name, words in (("claude", ["--settings", "{}"]), ("claude", ["--settings={}"]), ("codex", ["--enable", "shell_tool"]),
                         ("codex", ["-c", "features.shell_tool=true"]), ("codex", ["-cfeatures={}"])):
         done = subprocess.run([str(d.home / f".local/bin/cordon-{name}"), *words], cwd=w.repo, env=w.env, capture_output=True,

@@ -205,6 +205,21 @@ static void check_value(const struct made *m, const char *name, const char *valu
 		CHECK_STR(found, value);
 }
 
+TEST(a_tmpdir_that_is_set_to_nothing_is_not_set)
+{
+	const char *empty[] = { "TMPDIR=", "HOME=/h", NULL };
+	const char *full[] = { "TMPDIR=/t", "HOME=/h", NULL };
+	struct made m;
+
+	make(&m, (struct environment_request){ .base = empty, .backend = "native" });
+	check_value(&m, "TMPDIR", NULL);
+	check_value(&m, "HOME", "/h");
+	made_done(&m);
+	make(&m, (struct environment_request){ .base = full, .backend = "native" });
+	check_value(&m, "TMPDIR", "/t");
+	made_done(&m);
+}
+
 TEST(a_managed_network_leads_to_its_proxy)
 {
 	const char *base[] = { "HTTP_PROXY=http://outside:1",
