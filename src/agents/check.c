@@ -225,10 +225,11 @@ static bool take_proof(struct str text, struct outer *out)
 
 /* Its directory is made and removed here: the script may be killed. */
 static const char prelude[] =
-	"cd \"$0\" || exit 125\n"
+	"[ -z \"$0\" ] || cd \"$0\" || exit 125\n"
 	"set -- \"$1\" \"$2\" \"$3\" \"$4\" \"$(mktemp -d)\" \"$5\" || exit 125\n"
 	"[ -d \"$5\" ] || exit 125\n"
-	"trap 'rm -rf \"$5\"' EXIT\n";
+	"trap 'rm -rf \"$5\"' EXIT\n"
+	"[ -n \"$0\" ] || cd \"$5\" || exit 125\n";
 
 static int find_start(struct setup *s, struct str *out, struct err *e)
 {
@@ -252,7 +253,7 @@ static int run_probe(struct setup *s, const char *probe, struct str *out, struct
 		const char *const argv[] = { "sh",
 					     "-c",
 					     script.p,
-					     s->places.project.p,
+					     s->stays_out ? "" : s->places.project.p,
 					     start.p,
 					     command.p,
 					     s->places.shell.p,

@@ -432,6 +432,7 @@ int agents_check(struct arena *a, const struct cordon_load_options *load, agent_
 		s->action = SETUP_CHECK;
 		s->agent = &agents[i / SCOPE_COUNT];
 		s->scope = (enum agent_scope)(i % SCOPE_COUNT);
+		s->stays_out = s->scope != SCOPE_PROJECT;
 		if (find_places(s, &unseen) < 0 ||
 		    setup_find_out(s, s->agent, s->scope, &is_done, &unseen) < 0 || !is_done)
 			continue;

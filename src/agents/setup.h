@@ -24,6 +24,7 @@ struct setup {
 	VEC(struct str) problems;
 	bool is_set_up; /* before this call: what it has put somewhere is there, or may be */
 	bool is_done, is_refused;
+	bool stays_out; /* agents are not started in the project, which could name what they run */
 	struct outer proof;
 };
 

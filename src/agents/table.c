@@ -352,8 +352,8 @@ static const char opencode_hooks[] =
 	"grep -q '^ *\"cordon_hooks\": \"called\",*$' \"$5/out\" && echo called\n";
 
 /*
- * Gemini CLI itself, here, with a home that has the extension alone. Its hooks are called when a session starts,
- * instead of for tools, which would need a model.
+ * Gemini CLI itself, with a home that has the extension alone. Its hooks are called when a session starts, instead of
+ * for tools, which would need a model. SECURITY: in an empty directory: it runs what a project that it trusts names.
  */
 static const char gemini_hooks[] =
 	"place=.gemini/extensions/cordon\n"
@@ -366,6 +366,7 @@ static const char gemini_hooks[] =
 	"\"$real/hooks/hooks.json\" >\"$5/$place/hooks/hooks.json\" || exit\n"
 	"echo '{\"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}}}' "
 	">\"$5/.gemini/settings.json\"\n"
+	"mkdir \"$5/empty\" && cd \"$5/empty\" || exit\n"
 	"HOME=$5 GEMINI_API_KEY=none GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1 "
 	"GEMINI_CLI_TRUST_WORKSPACE=true GEMINI_CLI_NO_RELAUNCH=true \"$1\" -p x >\"$5/out\" 2>&1 "
 	"</dev/null & agent=$!\n"

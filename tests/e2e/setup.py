@@ -174,6 +174,10 @@ def hooks_are_registered_and_what_turns_them_off_is_found(w: World):
         file.write_text(right.replace("hook", "hok"))
         assert file.name in problems(name)
         file.write_text(right)
+    # It obeys what a project names that is trusted, as it is told there that this one is.
+    where = d.home / "where"
+    d.script(d.bin / "gemini", f'[ -z "$GEMINI_CLI_TRUST_WORKSPACE" ] || {{ pwd; ls -A; }} >{where}\n{ANSWERS["gemini"]}')
+    assert not problems("gemini") and len(where.read_text().splitlines()) == 1 and str(w.repo) not in where.read_text()
     d.script(d.bin / "gemini", "exit 9")
     assert "does not call Cordon's hooks" in problems("gemini")
     # For all users there is none, and nothing of the kind is looked for.
@@ -249,6 +253,13 @@ def the_doctor_repeats_the_check_of_what_is_set_up(w: World):
     assert sorted(doctor("--json")) == sorted([("opencode", "user", True, False, []), *partly]), doctor("--json")
     said = doctor()
     assert "opencode (user)  ok\n" in said and "pi (user)  in part\n" in said, said
+    # A project may name what an agent runs, and nobody has said that this one is trusted.
+    where = d.home / "where"
+    d.script(d.bin / "opencode", f'pwd >>{where}\n{ANSWERS["opencode"]}')
+    assert "opencode (user)  ok\n" in doctor() and str(w.repo) not in where.read_text().splitlines(), where.read_text()
+    where.unlink()
+    d.setup("opencode", "--check")
+    assert str(w.repo) in where.read_text().splitlines(), "it is not told apart"
     launcher = d.home / ".local/bin/cordon-opencode"
     launcher.write_text(launcher.read_text().replace(f'"{d.bin}/cordon-sh"', '"/bin/sh"'))
     found = [one for one in doctor("--json") if one[0] == "opencode"]
