@@ -438,6 +438,30 @@ static bool is_written(const struct written *w, struct str path, bool with_grant
 	}
 }
 
+/*
+ * SECURITY: a built-in profile names where agents save without knowing what is there. Below a directory of the home
+ * (~/.cache) commands may be allowed to write by another profile, and one of those could have made the link. The user's
+ * home and what lies in it directly is the user's.
+ */
+static int find_foreign_link(struct builder *b, struct candidate *c, struct err *e)
+{
+	const struct agent_file *file = agent_file_find(c->entry->key);
+	met_links ignored = { .items = NULL };
+	struct canon home;
+
+	if (!file || !agent_file_is_saved(file) || !is_built_in(c->entry))
+		return 0;
+	if (builder_canon(b, b->in->places.home, true, &home, &ignored, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; i < c->links.count; i++) {
+		struct str path = c->links.items[i].path;
+
+		if (path_is_under(path, home.path) && !str_eq(path_parent(path), home.path))
+			c->untrusted_link = path;
+	}
+	return 0;
+}
+
 /* A grant takes nothing away (P18), so what grants open counts only against grants. */
 static void find_untrusted_link(struct candidate *c, const struct written *w)
 {
@@ -475,6 +499,8 @@ static int check_links(struct entries *x, struct err *e)
 	struct written w = { NULL, NULL };
 	int r = find_written(x, &w, e);
 
+	for (size_t i = 0; r == 0 && i < x->linked.count; i++)
+		r = find_foreign_link(x->b, &x->linked.items[i], e);
 	for (size_t i = 0; r == 0 && i < x->linked.count; i++)
 		find_untrusted_link(&x->linked.items[i], &w);
 	for (size_t i = 0; r == 0 && i < x->linked.count; i++) {

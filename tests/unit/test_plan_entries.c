@@ -272,6 +272,35 @@ TEST(an_entry_for_the_very_path_lifts_a_secret)
 	CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_DENY);
 }
 
+TEST(a_built_in_entry_follows_no_link_that_another_profile_may_have_let_made)
+{
+	static const char gemini[] = "default_permissions = ':agent-gemini'\n";
+	scoped_world w;
+
+	world_init(&w,
+		   "d /repo\nd /home/me/.ssh\nd /home/me/.gemini\nd /home/me/.cache\n"
+		   "l /home/me/.cache/.gemini -> ../.ssh\n",
+		   "/repo");
+	w.user = gemini;
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.ssh/id"), ACCESS_DENY);
+	CHECK(find_note(&w, "through the link /home/me/.cache/.gemini") != NULL);
+	/* Who writes it down means it. */
+	w.user = "default_permissions = 'p'\n[permissions.p]\nextends = ':agent-gemini'\n"
+		 "[permissions.p.filesystem]\n'~/.cache/.gemini' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.ssh/id"), ACCESS_WRITE);
+	/* Nobody makes links in the home itself. */
+	world_done(&w);
+	world_init(&w,
+		   "d /repo\nd /home/me/.gemini\nd /scratch/.gemini/tmp\n"
+		   "l /home/me/.cache -> /scratch\n",
+		   "/repo");
+	w.user = gemini;
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/scratch/.gemini/tmp/x"), ACCESS_WRITE);
+}
+
 TEST(a_secret_that_is_missing_is_lifted_too)
 {
 	scoped_world w;
