@@ -127,7 +127,7 @@ static int clean_record(struct acl_cleaning *c, const struct acl_record *record,
 	return r < 0 ? err_wrap(e, "%.*s", STR_ARG(record->path)) : 0;
 }
 
-/* Whether an earlier record of this journal was about the same object, and about all of its SIDs. */
+/* Whether an earlier record was about the same object: all SIDs of the journal were taken out then. */
 static bool is_done(const acl_records *records, size_t index)
 {
 	const struct acl_record *record = &records->items[index];
