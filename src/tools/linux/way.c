@@ -193,7 +193,8 @@ static int follow(struct way *w, int link, struct str name, struct err *e)
 	r = way_follow(w, name, (struct str){ text, (size_t)length }, &is_absolute, e);
 	if (r < 0 || !is_absolute)
 		return r;
-	return reopen(w, STR("/")) < 0 ? way_give_up(w, STR("."), errno, e) : 0;
+	r = reopen(w, STR("/"));
+	return r < 0 ? way_give_up(w, STR("."), -r, e) : 0;
 }
 
 static int enter(struct way *w, struct str name, struct err *e)
