@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +30,7 @@ struct str {
 #define STR_ARG(s) ((int)MIN_OF((s).len, (size_t)200)), (s).p
 
 /* SECURITY: the same for what programs read. A path that is cut is another path. */
-#define STR_ALL(s) ((int)MIN_OF((s).len, (size_t)INT_MAX)), (s).p
+#define STR_ALL(s) ((int)MIN_OF((s).len, (size_t)INT32_MAX)), (s).p
 
 static inline struct str str_of(const char *text)
 {
