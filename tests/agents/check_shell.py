@@ -221,6 +221,8 @@ BASH_ENV={project}/evil/start
 ENV={project}/evil/start
 PATH={project}/evil:/usr/bin:/bin
 SHELL=/bin/bash
+TMPDIR=/
+LD_AUDIT={project}/evil/audit.so
 OPENCODE_CONFIG_CONTENT={{}}
 CLAUDE_CODE_SHELL_PREFIX=
 """

@@ -72,12 +72,16 @@ static int list_restricting(struct making *m, struct err *e)
 	return 0;
 }
 
-/* Whoever may use what the command makes. SECURITY: never Everyone, Users or Administrators. */
+/*
+ * Whoever may use what the command makes. SECURITY: never Everyone, Users or Administrators, and not the
+ * logon SID, the last of the restricting ones: every other run of this logon has it too, and could open this
+ * run's processes.
+ */
 static int set_default_list(struct making *m, struct err *e)
 {
 	static const char system_sid[] = { 1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0 };
 	const size_t size =
-		sizeof(ACL) + (m->count + 2) * (sizeof(ACCESS_ALLOWED_ACE) + SID_MAX_BYTES);
+		sizeof(ACL) + (m->count + 1) * (sizeof(ACCESS_ALLOWED_ACE) + SID_MAX_BYTES);
 	TOKEN_DEFAULT_DACL list = { .DefaultDacl = arena_alloc(m->a, size, e) };
 
 	if (!list.DefaultDacl)
@@ -87,7 +91,7 @@ static int set_default_list(struct making *m, struct err *e)
 	    !AddAccessAllowedAce(list.DefaultDacl, ACL_REVISION, GENERIC_ALL,
 				 (PSID)(uintptr_t)system_sid))
 		return FAIL_WINDOWS(e, GetLastError(), "can't make the default access list");
-	for (DWORD i = 0; i < m->count; i++)
+	for (DWORD i = 0; i + 1 < m->count; i++)
 		if (!AddAccessAllowedAce(list.DefaultDacl, ACL_REVISION, GENERIC_ALL,
 					 m->restricting[i].Sid))
 			return FAIL_WINDOWS(e, GetLastError(),
@@ -183,7 +187,7 @@ static int check_default_list(struct making *m, struct err *e)
 
 	if (!found)
 		return err_result(e);
-	if (!found->DefaultDacl || found->DefaultDacl->AceCount != m->count + 2)
+	if (!found->DefaultDacl || found->DefaultDacl->AceCount != m->count + 1)
 		return fail_effect(e, "what it makes would be open to others");
 	return 0;
 }
