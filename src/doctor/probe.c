@@ -13,6 +13,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "doctor/native.h"
 #include "os/fd.h"
@@ -140,6 +141,21 @@ static uint16_t proxy_port(void)
 	return port > 0 && port <= UINT16_MAX ? (uint16_t)port : NETNS_PROXY_PORT;
 }
 
+/* The name and the token in "http://NAME:TOKEN@HOST:PORT", which the proxy of a host's network asks for. */
+static void add_credentials(struct buf *request)
+{
+	const char *proxy = os_environment_find(os_environment(), "http_proxy");
+	const char *begin = proxy ? strstr(proxy, "://") : NULL;
+	const char *end = begin ? strchr(begin, '@') : NULL;
+
+	if (!end)
+		return;
+	begin += strlen("://");
+	buf_add_text(request, "Proxy-Authorization: Basic ");
+	base64_add(request, (struct str){ begin, (size_t)(end - begin) });
+	buf_add_text(request, "\r\n");
+}
+
 /* Whether the proxy, if there is one, opens a tunnel to the port. 0: it does. */
 static int try_tunnel(long port)
 {
@@ -148,16 +164,19 @@ static int try_tunnel(long port)
 					.sin_port = htons(proxy_port()),
 					.sin_addr = { .s_addr = htonl(INADDR_LOOPBACK) } };
 	int fd = native_socket(AF_INET, SOCK_STREAM, true);
+	scoped_buf request = BUF_INIT(1024);
 	char text[128];
 	ssize_t n = -1;
-	int len = snprintf(text, sizeof(text),
-			   "CONNECT 127.0.0.1:%ld HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\n\r\n", port,
-			   port);
 
+	buf_printf(&request, "CONNECT 127.0.0.1:%ld HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\n", port,
+		   port);
+	add_credentials(&request);
+	buf_add_text(&request, "\r\n");
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 &&
-	    send(fd, text, (size_t)len, native_no_signal) == len)
+	    request.failed == ERR_OK &&
+	    send(fd, request.p, request.len, native_no_signal) == (ssize_t)request.len)
 		n = recv(fd, text, sizeof(text), 0);
 	close(fd);
 	return n >= 12 && memcmp(text, "HTTP/1.1 200", 12) == 0 ? 0 : EACCES;
