@@ -346,7 +346,7 @@ def a_host_that_a_built_in_profile_names_is_denied_by_an_own_one(w: World):
         suggested = change(found)
         tried = str(w.write("tried.toml", config + suggested["toml"]))
         own = ("--config-file", tried, "-P", suggested["profile"] or "mine")
-        assert w.decision(host, *own) == "deny" and w.decision("auth.openai.com", *own) == "allow", suggested
+        assert w.decision(host, *own) == "deny" and w.decision("chatgpt.com", *own) == "allow", suggested
 
 
 @case
