@@ -502,10 +502,11 @@ static int warn_set_aside(struct compile *k, const struct profile_doc *doc, stru
 	deny = find_deny(&profile);
 	if (!deny)
 		return 0;
-	return decode_warn(&d, deny->origin, e,
-			   "the mode replaces the profile '%s', so what that denies is not denied; "
-			   "to keep it, use the profile '%s' in place of the mode",
-			   SHOWN(chosen->string), SHOWN(chosen->string));
+	return decode_warn(
+		&d, deny->origin, e,
+		"the mode replaces your profile '%s', so files that '%s' denies can be read; "
+		"to keep it, use the profile (-P %s) and no mode",
+		SHOWN(chosen->string), SHOWN(chosen->string), SHOWN(chosen->string));
 }
 
 /* What is ignored is known only when the profile, trusted projects included, is known. */

@@ -86,7 +86,7 @@ static void print_mode(struct page *p, const struct explanation *x)
 		page_printf(p, "%s%s, the same answers", mode_kind_name(x->mode.kind),
 			    x->mode.network_access ? " with network" : "");
 	} else {
-		page_text(p, "(no --mode gives the same answers)");
+		page_text(p, "none (no mode has the same rules)");
 	}
 	page_line(p);
 }

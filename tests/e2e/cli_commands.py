@@ -661,16 +661,16 @@ def a_mode_that_sets_denies_aside_is_warned_of(w: World):
         for words, env in ((["--mode", "read-only"], {}), (["--full-auto"], {}),
                            ([], {"CORDON_MODE": "workspace-write"})):
             said = w.ok("run", *words, "--", "true", env=env).err
-            assert said.count("warning") == 1 and f"the profile '{name}' in place" in said, (text, words, said)
+            assert said.count("warning") == 1 and f"replaces your profile '{name}'" in said, (text, words, said)
             assert w.ok("run", "-q", *words, "--", "true", env=env).err == "", words
-            assert f"the profile '{name}' in place" in w.ok("explain", *words, env=env).out, words
+            assert f"replaces your profile '{name}'" in w.ok("explain", *words, env=env).out, words
         for words in ([], ["-P", name], ["-P", ":workspace"]):
-            assert "aside" not in w.ok("run", *words, "--", "true").err, words
+            assert "replaces your profile" not in w.ok("run", *words, "--", "true").err, words
     # Nothing is lost where nothing was denied.
     for text in ("", 'default_permissions = ":workspace"\n', plain,
                  DEV.replace('default_permissions = "dev"\n', "")):
         w.write_config(text)
-        assert "aside" not in w.ok("run", "--full-auto", "--", "true").err, text
+        assert "replaces your profile" not in w.ok("run", "--full-auto", "--", "true").err, text
 
 
 @case
