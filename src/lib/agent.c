@@ -117,9 +117,11 @@ static const struct agent_move home_move = { "HOME", "~" };
 static int check_set(const struct agent_start *l, struct str name, const char *value, struct err *e)
 {
 	for (const struct agent_move *m = l->agent->moves; m->variable; m++)
-		if (str_is(name, m->variable))
+		if (variable_is(name, str_of(m->variable), os_variables_fold))
 			return check_move(l, m, value, e);
-	return str_is(name, home_move.variable) ? check_move(l, &home_move, value, e) : 0;
+	return variable_is(name, str_of(home_move.variable), os_variables_fold)
+		       ? check_move(l, &home_move, value, e)
+		       : 0;
 }
 
 static int check_moves(const struct agent_start *l, struct err *e)

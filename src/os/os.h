@@ -148,6 +148,9 @@ bool os_is_root(void);
 extern const char os_path_separator;
 extern const char *const os_program_suffixes[];
 
+/* Whether variables whose names differ in case alone are one. */
+extern const bool os_variables_fold;
+
 /* The environment of the process, as execve() would take it. */
 const char *const *os_environment(void);
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `environment` (P21): which variables a command gets. Names are matched without
- * regard to case, because "github_token" is as secret as "GITHUB_TOKEN". Values
- * of inherited variables are never seen here.
+ * regard to case, because "github_token" is as secret as "GITHUB_TOKEN"; what is
+ * one letter in two cases is said by the table of capitals, which is what Windows
+ * compares the names of variables by. Values of inherited variables are never
+ * seen here.
  */
 #include <stdio.h>
 
+#include "base/windows_path.h"
 #include "policy/decode.h"
 
 enum { NAME_MAX_BYTES = 1024 }; /* a longer name is withheld rather than guessed about */
@@ -21,10 +24,41 @@ static char fold(char c)
 	return c == '/' ? '\x01' : ascii_lower(c);
 }
 
-static void fold_name(struct str name, char *out)
+static bool is_ascii(char c)
 {
-	for (size_t i = 0; i < name.len; i++)
-		out[i] = fold(name.p[i]);
+	return (unsigned char)c < 0x80;
+}
+
+/* Most names are ASCII, which the table need not be asked about. */
+static struct str fold_name(struct str name, char room[UPCASE_ROOM])
+{
+	size_t plain = 0;
+	struct str text;
+
+	while (plain < name.len && is_ascii(name.p[plain]))
+		plain++;
+	text = plain == name.len ? name : upcase_in(name, room);
+	for (size_t i = 0; i < text.len; i++)
+		room[i] = fold(text.p[i]);
+	return (struct str){ room, text.len };
+}
+
+bool variable_is(struct str name, struct str other, bool names_fold)
+{
+	UNINITIALIZED char one[UPCASE_ROOM];
+	UNINITIALIZED char two[UPCASE_ROOM];
+	size_t at = 0;
+
+	if (!names_fold)
+		return str_eq(name, other);
+	/* The table makes no letter outside ASCII equal to one of it. */
+	for (; at < name.len && at < other.len; at++) {
+		if (!is_ascii(name.p[at]) || !is_ascii(other.p[at]))
+			break;
+		if (ascii_lower(name.p[at]) != ascii_lower(other.p[at]))
+			return false;
+	}
+	return str_eq(upcase_in(str_from(name, at), one), upcase_in(str_from(other, at), two));
 }
 
 /* *TOKEN* *SECRET* *PASSWORD* *CREDENTIAL* *API_KEY*: whether one of the words begins here. */
@@ -55,26 +89,26 @@ static bool looks_secret(struct str folded)
 	return str_has_suffix(folded, STR("_key"));
 }
 
-static bool is_core(struct str name)
+static bool is_core(struct str name, bool names_fold)
 {
 	for (size_t i = 0; i < COUNT_OF(core_names); i++)
-		if (str_is(name, core_names[i]))
+		if (variable_is(name, str_of(core_names[i]), names_fold))
 			return true;
 	return false;
 }
 
-bool environment_passes(const struct environment *env, struct str name)
+bool environment_passes(const struct environment *env, struct str name, bool names_fold)
 {
-	char bytes[NAME_MAX_BYTES];
-	struct str folded = { bytes, name.len };
+	UNINITIALIZED char room[UPCASE_ROOM];
+	struct str folded;
 
-	if (name.len == 0 || name.len > sizeof(bytes))
+	if (name.len == 0 || name.len > NAME_MAX_BYTES)
 		return false;
-	fold_name(name, bytes);
+	folded = fold_name(name, room);
 	for (size_t i = 0; i < env->include.count; i++)
 		if (glob_match(env->include.items[i].matcher, folded))
 			return true;
-	if (env->inherit == ENV_NONE || (env->inherit == ENV_CORE && !is_core(name)))
+	if (env->inherit == ENV_NONE || (env->inherit == ENV_CORE && !is_core(name, names_fold)))
 		return false;
 	for (size_t i = 0; i < env->exclude.count; i++)
 		if (glob_match(env->exclude.items[i].matcher, folded))
@@ -85,7 +119,7 @@ bool environment_passes(const struct environment *env, struct str name)
 static int decode_pattern(const struct decode *d, const struct toml *value, const char *what,
 			  struct env_pattern *out, struct err *e)
 {
-	struct str text;
+	struct str text, capitals;
 	char *folded;
 	int r = schema_type(value, TOML_STRING, what, e);
 
@@ -97,13 +131,16 @@ static int decode_pattern(const struct decode *d, const struct toml *value, cons
 			e, CAUSE_BAD_VALUE, value->origin,
 			"%s '%s' matches no variable: a name is not empty and has no '='", what,
 			SHOWN(text));
-	folded = arena_alloc(d->a, text.len + 1, e);
+	if (upcase_copy(d->a, text, &capitals, e) < 0)
+		return err_result(e);
+	folded = arena_alloc(d->a, capitals.len + 1, e);
 	if (!folded)
 		return err_result(e);
-	fold_name(text, folded);
+	for (size_t i = 0; i < capitals.len; i++)
+		folded[i] = fold(capitals.p[i]);
 	out->text = text;
 	out->origin = value->origin;
-	out->matcher = glob_parse(d->a, (struct str){ folded, text.len }, e);
+	out->matcher = glob_parse(d->a, (struct str){ folded, capitals.len }, e);
 	return out->matcher ? 0 : err_wrap_place(e, value->origin);
 }
 
@@ -131,12 +168,8 @@ int decode_patterns(const struct decode *d, const struct key *k, const struct to
 /* SECURITY: a profile may not set the variables that tell a program that it is sandboxed. */
 static bool is_mark(struct str name)
 {
-	static const struct str ours = STR_INIT("cordon_");
-	size_t same = 0;
-
-	while (same < ours.len && same < name.len && ascii_lower(name.p[same]) == ours.p[same])
-		same++;
-	return same == ours.len || str_has_prefix(name, STR("CODEX_SANDBOX"));
+	return variable_begins(name, STR("CORDON_"), true) ||
+	       variable_begins(name, STR("CODEX_SANDBOX"), true);
 }
 
 int key_decode_set(const struct decode *d, const struct toml *table, void *base, struct err *e)

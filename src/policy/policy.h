@@ -162,8 +162,20 @@ struct environment { /* P21 */
 	VEC(struct env_value) set;
 };
 
+/*
+ * Whether two names are those of one variable. `names_fold`: names that differ in case alone are, as
+ * on Windows.
+ */
+bool variable_is(struct str name, struct str other, bool names_fold) PURE;
+
+/* `start` is ASCII. */
+static inline bool variable_begins(struct str name, struct str start, bool names_fold)
+{
+	return name.len >= start.len && variable_is(str_first(name, start.len), start, names_fold);
+}
+
 /* Whether the command inherits a variable of that name. */
-bool environment_passes(const struct environment *env, struct str name) NONNULL;
+bool environment_passes(const struct environment *env, struct str name, bool names_fold) NONNULL;
 
 enum limit {
 	LIMIT_TIMEOUT, /* milliseconds */

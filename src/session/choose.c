@@ -332,6 +332,7 @@ static int make_environment(struct arena *a, const struct choice *c, struct outc
 		.policy = &in->plan->policy->profile->env,
 		.base = in->environment,
 		.more = in->more_environment,
+		.names_fold = os_variables_fold,
 		.backend = is_outer ? c->outer.p : o->backend->name,
 		.network_is_off = is_outer ? has_mark(base, MARK_OFF) : o->network_is_off,
 		.network_is_managed = is_outer ? has_mark(base, MARK_MANAGED)

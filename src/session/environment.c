@@ -24,19 +24,29 @@ static struct str name_of(const char *entry)
 	return (struct str){ entry, len };
 }
 
-/* SECURITY: who reads these trusts that Cordon wrote them. */
-static bool is_mark(struct str name)
+/* SECURITY: whoever compares names goes by this: what is withheld is so in every spelling of it. */
+static bool is_name(const struct making *m, struct str name, const char *other)
 {
-	return str_has_prefix(name, STR("CORDON_SANDBOX")) || str_is(name, "CORDON_SOCKET") ||
-	       str_has_prefix(name, STR("CODEX_SANDBOX")) ||
-	       str_has_prefix(name, STR("CODEX_NETWORK_"));
+	return variable_is(name, str_of(other), m->in->names_fold);
+}
+
+static bool begins(const struct making *m, struct str name, const char *start)
+{
+	return variable_begins(name, str_of(start), m->in->names_fold);
+}
+
+/* SECURITY: who reads these trusts that Cordon wrote them. */
+static bool is_mark(const struct making *m, struct str name)
+{
+	return begins(m, name, "CORDON_SANDBOX") || is_name(m, name, "CORDON_SOCKET") ||
+	       begins(m, name, "CODEX_SANDBOX") || begins(m, name, "CODEX_NETWORK_");
 }
 
 /* What an outer sandbox says of the network stays true in an inner one. */
-static bool is_network_mark(struct str name)
+static bool is_network_mark(const struct making *m, struct str name)
 {
-	return str_is(name, "CORDON_SANDBOX_NETWORK_DISABLED") ||
-	       str_is(name, "CODEX_SANDBOX_NETWORK_DISABLED");
+	return is_name(m, name, "CORDON_SANDBOX_NETWORK_DISABLED") ||
+	       is_name(m, name, "CODEX_SANDBOX_NETWORK_DISABLED");
 }
 
 static int add(struct making *m, const char *entry, struct err *e)
@@ -64,16 +74,19 @@ static int find_more(const struct making *m, struct str name)
 {
 	int found = 0;
 
-	for (size_t i = 0; m->in->more && m->in->more[i]; i++)
-		if (str_eq(name_of(m->in->more[i]), name))
-			found = m->in->more[i][name.len] == '=' ? 2 : MAX_OF(found, 1);
+	for (size_t i = 0; m->in->more && m->in->more[i]; i++) {
+		struct str asked = name_of(m->in->more[i]);
+
+		if (variable_is(asked, name, m->in->names_fold))
+			found = asked.p[asked.len] == '=' ? 2 : MAX_OF(found, 1);
+	}
 	return found;
 }
 
 static bool is_kept_back(const struct making *m, struct str name)
 {
 	for (size_t i = 0; m->in->withheld && m->in->withheld[i]; i++)
-		if (str_is(name, m->in->withheld[i]))
+		if (is_name(m, name, m->in->withheld[i]))
 			return true;
 	return false;
 }
@@ -81,9 +94,9 @@ static bool is_kept_back(const struct making *m, struct str name)
 static bool is_set(const struct making *m, struct str name)
 {
 	for (size_t i = 0; i < m->in->policy->set.count; i++)
-		if (str_eq(m->in->policy->set.items[i].name, name))
+		if (variable_is(m->in->policy->set.items[i].name, name, m->in->names_fold))
 			return true;
-	return m->in->directory && str_is(name, "PWD");
+	return m->in->directory && is_name(m, name, "PWD");
 }
 
 /* ---- The way to the proxy ------------------------------------------------------------- */
@@ -170,13 +183,13 @@ static const char java_name[] = "JAVA_TOOL_OPTIONS";
 /* An old name, of which npm warns; the caller's may hold a password all the same. */
 static const char *const removed[] = { "npm_config_http_proxy", "NPM_CONFIG_HTTP_PROXY" };
 
-static bool is_proxy_setting(struct str name)
+static bool is_proxy_setting(const struct making *m, struct str name)
 {
 	for (size_t i = 0; i < COUNT_OF(removed); i++)
-		if (str_is(name, removed[i]))
+		if (is_name(m, name, removed[i]))
 			return true;
 	for (size_t i = 0; i < COUNT_OF(proxy_settings); i++)
-		if (str_is(name, proxy_settings[i].name))
+		if (is_name(m, name, proxy_settings[i].name))
 			return true;
 	return false;
 }
@@ -184,7 +197,8 @@ static bool is_proxy_setting(struct str name)
 /* The caller's own lead to a proxy outside, or around the one here. */
 static bool is_replaced(const struct making *m, struct str name)
 {
-	return m->in->network_is_managed && (is_proxy_setting(name) || str_is(name, java_name));
+	return m->in->network_is_managed &&
+	       (is_proxy_setting(m, name) || is_name(m, name, java_name));
 }
 
 /* SECURITY: what was withheld by name (P21) does not come back as a part of this. */
@@ -192,11 +206,11 @@ static struct str find_java(const struct making *m)
 {
 	struct str found = STR_EMPTY;
 
-	if (!environment_passes(m->in->policy, STR("JAVA_TOOL_OPTIONS")) ||
+	if (!environment_passes(m->in->policy, STR("JAVA_TOOL_OPTIONS"), m->in->names_fold) ||
 	    is_kept_back(m, STR("JAVA_TOOL_OPTIONS")))
 		return found;
 	for (size_t i = 0; m->in->base[i]; i++)
-		if (str_is(name_of(m->in->base[i]), java_name))
+		if (is_name(m, name_of(m->in->base[i]), java_name))
 			found = str_of(m->in->base[i] + sizeof(java_name));
 	return found;
 }
@@ -292,20 +306,15 @@ static const char *const off_settings[] = {
 };
 
 /* npm goes by its variables in any case. */
-static bool is_same_setting(struct str a, struct str b)
+static bool is_same_setting(const struct making *m, struct str a, struct str b)
 {
-	if (!str_has_prefix(b, STR("npm_config_")) || a.len != b.len)
-		return str_eq(a, b);
-	for (size_t i = 0; i < a.len; i++)
-		if (ascii_lower(a.p[i]) != b.p[i])
-			return false;
-	return true;
+	return variable_is(a, b, m->in->names_fold || str_has_prefix(b, STR("npm_config_")));
 }
 
 static bool is_there(const struct making *m, struct str name)
 {
 	for (size_t i = 0; i < m->list.count; i++)
-		if (is_same_setting(name_of(m->list.items[i]), name))
+		if (is_same_setting(m, name_of(m->list.items[i]), name))
 			return true;
 	return false;
 }
@@ -320,9 +329,9 @@ static int add_off(struct making *m, struct err *e)
 }
 
 /* `cordon setup` sets it to nothing, and programs written in Rust take that for the working directory. */
-static bool is_empty_tmpdir(struct str name, const char *entry)
+static bool is_empty_tmpdir(const struct making *m, struct str name, const char *entry)
 {
-	return str_is(name, "TMPDIR") && !entry[name.len + 1];
+	return is_name(m, name, "TMPDIR") && !entry[name.len + 1];
 }
 
 static int inherit_one(struct making *m, const char *entry, struct err *e)
@@ -334,14 +343,15 @@ static int inherit_one(struct making *m, const char *entry, struct err *e)
 	/* Not of the form NAME=value: nobody could ask for it. */
 	if (name.len == 0 || entry[name.len] != '=')
 		return 0;
-	if (is_mark(name))
-		return is_network_mark(name) && !m->in->network_is_off ? add(m, entry, e) : 0;
-	if (is_replaced(m, name) || is_empty_tmpdir(name, entry))
+	if (is_mark(m, name))
+		return is_network_mark(m, name) && !m->in->network_is_off ? add(m, entry, e) : 0;
+	if (is_replaced(m, name) || is_empty_tmpdir(m, name, entry))
 		return 0;
 	more = find_more(m, name);
 	if (more == 2 || is_set(m, name))
 		return 0;
-	if (!is_kept_back(m, name) && (more == 1 || environment_passes(m->in->policy, name)))
+	if (!is_kept_back(m, name) &&
+	    (more == 1 || environment_passes(m->in->policy, name, m->in->names_fold)))
 		return add(m, entry, e);
 	withheld = VEC_PUSH(m->a, &m->withheld, e);
 	if (!withheld)
@@ -377,9 +387,12 @@ static int add_set(struct making *m, struct err *e)
 /* Of several for one name the last counts. */
 static bool is_said_later(const struct making *m, size_t at, struct str name)
 {
-	for (size_t i = at + 1; m->in->more[i]; i++)
-		if (str_eq(name_of(m->in->more[i]), name) && m->in->more[i][name.len] == '=')
+	for (size_t i = at + 1; m->in->more[i]; i++) {
+		struct str later = name_of(m->in->more[i]);
+
+		if (variable_is(later, name, m->in->names_fold) && later.p[later.len] == '=')
 			return true;
+	}
 	return false;
 }
 
@@ -393,7 +406,7 @@ static int add_more(struct making *m, struct err *e)
 			return FAIL(e, ERR_ARGUMENT,
 				    "'%s' names no variable; write NAME=value or NAME",
 				    utf8_show(str_of(m->in->more[i]), shown, sizeof(shown)));
-		if (is_mark(name))
+		if (is_mark(m, name))
 			return FAIL(e, ERR_ARGUMENT,
 				    "'%s' can't be set: Cordon tells the command with it how it is "
 				    "sandboxed",
@@ -437,6 +450,42 @@ static int add_marks(struct making *m, struct err *e)
 	return lost.len ? add_pair(m, "CORDON_SANDBOX_LOST", buf_str(&lost), e) : 0;
 }
 
+/* Of what was inherited the first spelling is the one that programs see; of what was set the last counts. */
+static bool is_another_meant(const struct making *m, size_t inherited, size_t at)
+{
+	struct str name = name_of(m->list.items[at]);
+
+	for (size_t i = 0; i < m->list.count; i++)
+		if ((at < inherited ? i < at || i >= inherited : i > at) &&
+		    variable_is(name_of(m->list.items[i]), name, true))
+			return true;
+	return false;
+}
+
+/*
+ * SECURITY: Windows takes an environment with several spellings of one name, and which of them a program
+ * then sees is anybody's guess. Of each name one stays.
+ */
+static int leave_one_spelling(struct making *m, size_t *inherited, struct err *e)
+{
+	struct making all = *m;
+	size_t kept = 0;
+
+	if (!m->in->names_fold)
+		return 0;
+	m->list.items = NULL;
+	m->list.count = m->list.room = 0;
+	for (size_t i = 0; i < all.list.count; i++) {
+		if (is_another_meant(&all, *inherited, i))
+			continue;
+		if (add(m, all.list.items[i], e) < 0)
+			return err_result(e);
+		kept += i < *inherited;
+	}
+	*inherited = kept;
+	return 0;
+}
+
 int environment_make(struct arena *a, const struct environment_request *in,
 		     struct child_environment *out, struct err *e)
 {
@@ -449,7 +498,7 @@ int environment_make(struct arena *a, const struct environment_request *in,
 	inherited = m.list.count;
 	if (add_pwd(&m, e) < 0 || add_proxy(&m, e) < 0 || add_set(&m, e) < 0 ||
 	    add_more(&m, e) < 0 || add_off(&m, e) < 0 || add_marks(&m, e) < 0 ||
-	    add(&m, NULL, e) < 0)
+	    leave_one_spelling(&m, &inherited, e) < 0 || add(&m, NULL, e) < 0)
 		return err_result(e);
 	out->list = m.list.items;
 	out->count = m.list.count - 1;

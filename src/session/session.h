@@ -55,6 +55,7 @@ struct environment_request {
 	const char *const *base; /* before P21 */
 	/* "NAME=value" sets, "NAME" passes on what would be withheld; NULL behind the last, or NULL */
 	const char *const *more;
+	bool names_fold;     /* names that differ in case alone are one (os_variables_fold) */
 	const char *backend; /* for the marks */
 	bool network_is_off;
 	bool network_is_managed; /* the variables that lead programs to the proxy */

@@ -187,7 +187,7 @@ static bool passes(const char *environment, const char *name)
 	scoped_outcome o = compile_dev(text);
 	if (!o.policy)
 		printf("#   %s\n", o.e.text);
-	return o.policy && environment_passes(&o.policy->profile->env, str_of(name));
+	return o.policy && environment_passes(&o.policy->profile->env, str_of(name), false);
 }
 
 TEST(by_default_all_pass_but_names_that_look_secret)
@@ -215,6 +215,41 @@ TEST(include_brings_back_and_exclude_takes_more)
 	CHECK(passes("{ exclude = ['AWS_*'], include = ['AWS_REGION'] }", "AWS_REGION"));
 	CHECK(!passes("{ exclude = ['AWS_*'], include = ['AWS_REGION'] }", "AWS_PROFILE"));
 	CHECK(!passes("{ exclude = ['A?[0-9]'] }", "Ab3"));
+}
+
+TEST(letters_outside_ascii_have_two_cases_too)
+{
+	CHECK(!passes("{ exclude = ['\303\204rger*'] }", "\303\244RGER_1"));
+	CHECK(!passes("{ exclude = ['\303\244rger*'] }", "\303\204rger_1"));
+	CHECK(passes("{ inherit = 'none', include = ['\303\204*'] }", "\303\244x"));
+	CHECK(passes("{ exclude = ['\303\204rger*'] }", "\303\226rger_1"));
+	/* Not by the table: the long s is no s. */
+	CHECK(passes("{ exclude = ['s*'] }", "\305\277x"));
+}
+
+TEST(the_core_is_found_in_any_case_where_names_fold)
+{
+	scoped_outcome o = compile_dev(DEV("environment.inherit = 'core'"));
+	const struct environment *env;
+
+	REQUIRE(o.policy);
+	env = &o.policy->profile->env;
+	CHECK(environment_passes(env, STR("Path"), true));
+	CHECK(!environment_passes(env, STR("Path"), false));
+	CHECK(!environment_passes(env, STR("Paths"), true));
+	CHECK(!environment_passes(env, STR("Pat"), true));
+}
+
+TEST(names_are_those_of_one_variable_by_case_alone)
+{
+	CHECK(variable_is(STR("Path"), STR("PATH"), true));
+	CHECK(!variable_is(STR("Path"), STR("PATH"), false));
+	CHECK(variable_is(STR("a\303\244b"), STR("A\303\204B"), true));
+	CHECK(!variable_is(STR("a\303\244b"), STR("A\303\204B"), false));
+	CHECK(!variable_is(STR("PATH"), STR("PATHS"), true));
+	CHECK(!variable_is(STR("PATH"), STR("PAT\303\204"), true));
+	CHECK(!variable_is(STR("\305\277"), STR("s"), true));
+	CHECK(!variable_is(STR("\342\204\252"), STR("k"), true));
 }
 
 TEST(core_and_none_inherit_less)
@@ -254,6 +289,7 @@ TEST(bad_environments_are_refused)
 	CHECK(is_refused(DEV("environment.set = { 'a=b' = 'x' }"), "can't be the name"));
 	CHECK(is_refused(DEV("environment.set = { a = \"b\\u0000\" }"), "contains a NUL"));
 	CHECK(is_refused(DEV("environment.set = { a = 1 }"), "is an integer"));
+	CHECK(is_refused(DEV("environment.set = { codex_sandbox = 'x' }"), "can't be set"));
 	CHECK(is_refused(DEV("environment.set = { CORDON_SANDBOX = 'x' }"),
 			 "2:21: 'CORDON_SANDBOX' "
 			 "can't be set"));

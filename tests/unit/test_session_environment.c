@@ -83,6 +83,72 @@ TEST(the_policy_sets_and_the_call_comes_before_it)
 	CHECK_STR(line_of(&m), "PATH=/bin A=policy B=call CORDON_SANDBOX=native");
 }
 
+/* As Windows has it; and beside each that names stay apart elsewhere. */
+TEST(what_is_withheld_is_withheld_in_every_spelling_where_names_fold)
+{
+	const char *base[] = { "Lib_Path=1", "aws_secret_access_key=x", "Codex_Sandbox=y", NULL };
+	const char *more[] = { "LIB_PATH=2", "Lib_path=3", NULL };
+	const char *const kept_back[] = { "LIB_PATH", NULL };
+	scoped_made m;
+	scoped_made apart;
+
+	make(&m, (struct environment_request){
+			 .base = base, .more = more, .withheld = kept_back, .names_fold = true });
+	CHECK_STR(line_of(&m), "CORDON_SANDBOX=native");
+	CHECK_INT(m.env.inherited, 0);
+	make(&apart,
+	     (struct environment_request){ .base = base, .more = more, .withheld = kept_back });
+	CHECK_STR(line_of(&apart), "Lib_Path=1 Codex_Sandbox=y Lib_path=3 CORDON_SANDBOX=native");
+}
+
+TEST(one_spelling_of_a_name_stays_where_names_fold)
+{
+	struct env_value set[] = { { .name = STR_INIT("APPDATA"), .value = STR_INIT("policy") },
+				   { .name = STR_INIT("temp"), .value = STR_INIT("first") },
+				   { .name = STR_INIT("TEMP"), .value = STR_INIT("last") } };
+	const struct environment policy = { .inherit = ENV_ALL,
+					    .set = { .items = set, .count = 3 } };
+	const char *base[] = { "AppData=base", "Path=one", "PATH=two", "My_Token=x", NULL };
+	const char *more[] = { "MY_TOKEN", "X=1", "x=2", NULL };
+	scoped_made m;
+	scoped_made apart;
+
+	make(&m, (struct environment_request){
+			 .policy = &policy, .base = base, .more = more, .names_fold = true });
+	CHECK_STR(line_of(&m), "Path=one My_Token=x APPDATA=policy TEMP=last x=2 "
+			       "CORDON_SANDBOX=native");
+	CHECK_INT(m.env.inherited, 2);
+	CHECK_INT(m.env.count, 6);
+	make(&apart, (struct environment_request){ .policy = &policy, .base = base, .more = more });
+	CHECK_STR(line_of(&apart), "AppData=base Path=one PATH=two APPDATA=policy temp=first "
+				   "TEMP=last X=1 x=2 CORDON_SANDBOX=native");
+}
+
+TEST(marks_and_ways_to_a_proxy_are_known_in_every_spelling_where_names_fold)
+{
+	const char *base[] = { "cordon_socket=x", "Https_Proxy=http://theirs", "A=1", NULL };
+	const char *forged[] = { "cordon_Sandbox=none", NULL };
+	const char *own[] = { "Http_Proxy=mine", NULL };
+	scoped_made m;
+	scoped_made refused;
+	size_t proxies = 0;
+
+	make(&refused,
+	     (struct environment_request){ .base = base, .more = forged, .names_fold = true });
+	CHECK(!refused.is_made);
+	make(&m,
+	     (struct environment_request){
+		     .base = base, .more = own, .names_fold = true, .network_is_managed = true });
+	REQUIRE(m.is_made);
+	CHECK_STR(m.env.list[0], "A=1");
+	for (size_t i = 0; i < m.env.count; i++) {
+		CHECK(!strstr(m.env.list[i], "theirs"));
+		CHECK(!strstr(m.env.list[i], "cordon_socket"));
+		proxies += variable_begins(str_of(m.env.list[i]), STR("HTTP_PROXY="), true);
+	}
+	CHECK_INT(proxies, 1);
+}
+
 TEST(marks_are_made_here_and_nowhere_else)
 {
 	const char *base[] = {

@@ -184,6 +184,20 @@ TEST(the_environment_is_what_was_given_and_the_last_of_a_name_counts)
 	}
 }
 
+TEST(a_name_is_once_in_the_environment_also_beyond_ascii)
+{
+	const char *const environment[] = { "\xc3\xa9=theirs", "b=1", "\xc3\x89=ours", NULL };
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct err e = ERR_INIT;
+	wchar_t *block;
+
+	REQUIRE(process_environment(&a, environment, &block, &e) == 0);
+	CHECK(wcscmp(block, L"b=1") == 0);
+	block += wcslen(block) + 1;
+	CHECK(wcscmp(block, L"\u00c9=ours") == 0);
+	CHECK(block[wcslen(block) + 1] == L'\0');
+}
+
 static void check_inherits(bool by_list, const char *want)
 {
 	SECURITY_ATTRIBUTES rights = { .nLength = sizeof(rights), .bInheritHandle = TRUE };

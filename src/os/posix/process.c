@@ -37,6 +37,7 @@ bool os_is_root(void)
 }
 
 const char os_path_separator = ':';
+const bool os_variables_fold = false;
 const char *const os_program_suffixes[] = { "", NULL };
 
 int os_working_directory(struct arena *a, struct str *out, struct err *e)

@@ -21,6 +21,7 @@ const char os_system_name[] = "windows";
  * process_start() can refuse them by name.
  */
 const char os_path_separator = ';';
+const bool os_variables_fold = true;
 const char *const os_program_suffixes[] = { "", ".com", ".exe", ".bat", ".cmd", NULL };
 
 uint64_t os_user(void)

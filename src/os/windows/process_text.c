@@ -3,9 +3,8 @@
  * What a process is started with, as text: see process.h. The rules of quoting are those of CommandLineToArgvW() and of the C
  * library, which agree on what is made here: backslashes count only before a quote, and no quote is ever doubled.
  */
-#include <wctype.h>
-
 #include "base/sort.h"
+#include "os/windows/api.h"
 #include "os/windows/process.h"
 #include "os/windows/text.h"
 
@@ -105,20 +104,11 @@ static size_t name_length(const wchar_t *text)
 	return end ? (size_t)(end - text) : 0;
 }
 
-static wchar_t upper(wchar_t c)
-{
-	return c >= L'a' && c <= L'z' ? (wchar_t)(c - L'a' + L'A') : (wchar_t)towupper(c);
-}
-
+/* As Windows compares them: towupper() goes by the locale, and knows ASCII alone in most. */
 static int compare_names(const struct variable *a, const struct variable *b)
 {
-	for (size_t i = 0; i < a->name && i < b->name; i++) {
-		wchar_t x = upper(a->text[i]), y = upper(b->text[i]);
-
-		if (x != y)
-			return x < y ? -1 : 1;
-	}
-	return (a->name > b->name) - (a->name < b->name);
+	return CompareStringOrdinal(a->text, (int)a->name, b->text, (int)b->name, TRUE) -
+	       CSTR_EQUAL;
 }
 
 static int compare(const void *context, uint32_t a, uint32_t b)
