@@ -196,6 +196,7 @@ enum release {
  */
 struct supervisor_events {
 	void *user;
+	/* `ended` follows, as for every command. */
 	void (*not_executed)(void *user, const struct command_failure *why);
 	void (*stopped)(void *user, int signal, bool is_typed); /* is_typed: at the terminal */
 	void (*continued)(void *user);

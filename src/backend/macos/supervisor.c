@@ -47,6 +47,8 @@ static void tell_end(struct supervisor *s, const struct monitor_message *m)
 static void tell_failure(const struct supervisor *s, const struct command_failure *why)
 {
 	s->in.events.not_executed(s->in.events.user, why);
+	/* Its end, too: what is gone without one counts as killed. */
+	s->in.events.ended(s->in.events.user, &(struct command_end){ .status = 0 });
 }
 
 static int take(struct supervisor *s, const struct monitor_message *m, struct err *e)
