@@ -35,9 +35,8 @@ void explain_json_lowering(struct json_writer *w, const struct explanation *x);
 void explain_json_missing(struct json_writer *w, guarantee_set missing);
 void explain_json_refusal(struct json_writer *w, enum guarantee g, struct str reason);
 /* explain_windows.c */
-int explain_find_windows(struct arena *a, struct explanation *x, uint16_t proxy_port, struct err *e)
-	MUST_CHECK NONNULL;
-void explain_print_windows(struct page *p, const struct windows_lowering *windows);
+int explain_find_windows(struct arena *a, struct explanation *x, struct err *e) MUST_CHECK NONNULL;
+void explain_print_windows(struct page *p, const struct explanation *x);
 void explain_json_windows(struct json_writer *w, const struct windows_lowering *windows);
 
 /* The rules for hosts and sockets of all layers, each with its file and line. */

@@ -15,14 +15,8 @@ int explain_find_lowering(struct arena *a, struct explanation *x, struct err *e)
 
 	if (x->policy->plan->is_unsandboxed)
 		return 0;
-	/*
-	 * It looks at every file for lists that inherit nothing: an imagined host has few, a disk has millions, and would
-	 * have to be asked for each list besides.
-	 */
-	if (strcmp(x->platform, "windows") == 0 && !view)
-		return 0;
 	if (strcmp(x->platform, "windows") == 0)
-		return explain_find_windows(a, x, proxy_port, e);
+		return explain_find_windows(a, x, e);
 	if (strcmp(x->platform, "macos") != 0)
 		return 0;
 	lowered = ARENA_NEW(a, struct seatbelt, e);
@@ -138,7 +132,7 @@ void explain_print_lowering(struct page *p, const struct explanation *x)
 	const struct seatbelt *s = x->seatbelt;
 
 	if (x->windows)
-		explain_print_windows(p, x->windows);
+		explain_print_windows(p, x);
 	if (!s)
 		return;
 	if (s->is_refused) {

@@ -9,21 +9,33 @@ static const char *const access_names[] = {
 	[WINDOWS_READ] = "read", [WINDOWS_WRITE] = "write", [WINDOWS_DELETE] = "delete"
 };
 
-static windows_lower_fn *find_lower(const char *backend)
+/*
+ * All files of a host are looked at for lists that inherit nothing. An imagined one has few; a disk has millions, and there
+ * it is done as a run does it.
+ */
+static int lower(struct arena *a, const struct explanation *x, const char *backend,
+		 struct windows_lowering *out, struct err *e)
 {
-	return strcmp(backend, "win_token") == 0 ? win_token_lower : win_elevated_lower;
+	const struct plan *plan = x->policy->plan;
+	const struct view *view = x->policy->inputs.view;
+	const bool is_token = strcmp(backend, "win_token") == 0;
+
+	if (!view)
+		return is_token ? win_token_lower_here(a, plan, out, e)
+				: win_elevated_lower_here(a, plan, out, e);
+	return is_token ? win_token_lower(a, plan, view->proxy_port, out, e)
+			: win_elevated_lower(a, plan, view->proxy_port, out, e);
 }
 
 /* The first that holds everything; else the first that takes the policy; else the first. */
-int explain_find_windows(struct arena *a, struct explanation *x, uint16_t proxy_port, struct err *e)
+int explain_find_windows(struct arena *a, struct explanation *x, struct err *e)
 {
 	const struct windows_lowering *best = NULL;
 
 	for (size_t i = 0; x->backends[i]; i++) {
 		struct windows_lowering *lowered = ARENA_NEW(a, struct windows_lowering, e);
 
-		if (!lowered ||
-		    find_lower(x->backends[i])(a, x->policy->plan, proxy_port, lowered, e) < 0)
+		if (!lowered || lower(a, x, x->backends[i], lowered, e) < 0)
 			return err_result(e);
 		if (!best || (best->is_refused && !lowered->is_refused))
 			best = lowered;
@@ -187,8 +199,10 @@ static void print_filters(struct page *p, const struct windows_lowering *windows
 		page_printf(p, "  filter    %s\n", windows->wfp.items[i].name.p);
 }
 
-void explain_print_windows(struct page *p, const struct windows_lowering *windows)
+void explain_print_windows(struct page *p, const struct explanation *x)
 {
+	const struct windows_lowering *windows = x->windows;
+
 	if (windows->is_refused) {
 		page_printf(p, "\n%s can't hold this (%s): ", windows->backend,
 			    guarantee_name(windows->refused));
@@ -198,9 +212,10 @@ void explain_print_windows(struct page *p, const struct windows_lowering *window
 	}
 	if (windows->missing)
 		print_missing(p, windows);
-	page_printf(p,
-		    "\nwhat %s would do on Windows (this version does not do it)\n  account   %s\n",
-		    windows->backend, windows->identity ? windows->identity : "the user's own");
+	page_printf(p, "\nwhat %s %s\n  account   %s\n", windows->backend,
+		    x->policy->inputs.view ? "would do there"
+					   : "does here, with features.windows_preview",
+		    windows->identity ? windows->identity : "the user's own");
 	for (size_t i = 0; i < windows->restricting.count; i++) {
 		page_text(p, i ? " + " : "  token     restricted to ");
 		page_str(p, windows->restricting.items[i]);

@@ -72,6 +72,52 @@ TEST(the_files_near_a_plan_give_the_entries_of_all_files)
 	}
 }
 
+TEST(what_a_run_does_here_is_what_is_lowered_near_the_plan)
+{
+	struct windows_lowering all, here;
+	scoped_world w;
+
+	REQUIRE(start(&w, policies[2]));
+	REQUIRE(win_token_lower(&w.a, w.plan, LAUNCH_PROXY_PORT, &all, &w.e) == 0);
+	REQUIRE(win_token_lower_here(&w.a, w.plan, &here, &w.e) == 0);
+	CHECK(is_same(&all, &here) && !here.is_refused);
+	REQUIRE(win_elevated_lower_here(&w.a, w.plan, &here, &w.e) == 0);
+	CHECK(!here.is_refused && here.acl.count > all.acl.count);
+	CHECK_STR(here.identity, "offline");
+}
+
+TEST(what_no_run_can_apply_is_refused_here_and_lowered_of_an_imagined_host)
+{
+	static const struct {
+		const char *policy;
+		enum guarantee refused;
+		const char *reason;
+	} cases[] = {
+		{ "default_permissions = 'p'\n[permissions.p]\nextends = ':workspace'\n"
+		  "[permissions.p.filesystem]\n'/C:/Users/me/.ssh' = 'deny'\n",
+		  G_FS_READ,
+		  "not everything may be read, and closing files for reading is not built in this "
+		  "version" },
+		{ "default_permissions = 'p'\n[permissions.p]\nextends = ':workspace'\n"
+		  "[permissions.p.network]\nenabled = true\ndomains = { 'a.example' = 'allow' }\n",
+		  G_NET_MANAGED, "a proxy for an account of its own is not built in this version" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct windows_lowering all, here;
+		scoped_world w;
+
+		REQUIRE(start(&w, cases[i].policy));
+		REQUIRE(win_elevated_lower(&w.a, w.plan, LAUNCH_PROXY_PORT, &all, &w.e) == 0);
+		CHECK(!all.is_refused && all.acl.count > 0);
+		REQUIRE(win_elevated_lower_here(&w.a, w.plan, &here, &w.e) == 0);
+		REQUIRE(here.is_refused);
+		CHECK_INT(here.refused, cases[i].refused);
+		CHECK_STR(here.reason.p, cases[i].reason);
+		CHECK_INT(here.acl.count, 0);
+	}
+}
+
 TEST(entries_are_put_together_by_object_parents_and_denies_first)
 {
 	const struct windows_acl_names nobody = { .group = STR_EMPTY };

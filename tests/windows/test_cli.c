@@ -221,6 +221,12 @@ TEST(the_answers_are_about_this_host)
 	CHECK(strstr(text, ":workspace"));
 	CHECK_INT(cordon(WORDS("explain", "--json")), 0);
 	CHECK(strstr(text, "\"schema\""));
+	/* What a run would do: :workspace hides nothing, so its entries are all there. */
+	CHECK_INT(cordon(WORDS("explain", "--mode", "workspace-write")), 0);
+	CHECK(strstr(text, "does here, with features.windows_preview"));
+	CHECK(strstr(text, "deny      write"));
+	CHECK_INT(cordon(WORDS("explain", "--mode", "workspace-write", "--deny", "~\\AppData")), 0);
+	CHECK(strstr(text, "can't hold this (fs_read): not everything may be read"));
 	CHECK_INT(cordon(WORDS("why", "--read", "C:\\windows\\system32")), 0);
 	CHECK_INT(cordon(WORDS("why", "--write", "C:\\windows\\system32\\x")), 1);
 	/* Names that differ in case are one. */

@@ -4,7 +4,9 @@
  * for a network that is off or managed. They may read what Users may, and what the plan adds; what it denies
  * is denied to the group. Their token is restricted as well, so that they write nowhere else.
  */
+#include "backend/windows/near.h"
 #include "backend/windows/windows.h"
+#include "plan/net.h"
 
 const struct windows_guarantee win_elevated_guarantees[GUARANTEE_COUNT] = {
 	[G_FS_WRITE] = { true, "what is written has to be allowed to the account and to a "
@@ -39,4 +41,38 @@ int win_elevated_lower(struct arena *a, const struct plan *plan, uint16_t proxy_
 		    ? err_result(e)
 		    : 0;
 	return lowering_end(&l, r, e);
+}
+
+const char *win_elevated_unbuilt(enum guarantee g)
+{
+	if (g == G_FS_READ)
+		return "closing files for reading is not built in this version";
+	if (g == G_NET_MANAGED)
+		return "a proxy for an account of its own is not built in this version";
+	return NULL;
+}
+
+/* To close a disk for reading, every object on it whose list inherits nothing would have to be found. */
+static bool find_unbuilt(const struct plan *plan, enum guarantee *out)
+{
+	const bool hides = plan->needs_set & GUARANTEE_BIT(G_FS_READ);
+
+	*out = hides ? G_FS_READ : G_NET_MANAGED;
+	return hides || net_mode(plan->net) == NET_MANAGED;
+}
+
+int win_elevated_lower_here(struct arena *a, const struct plan *plan, struct windows_lowering *out,
+			    struct err *e)
+{
+	struct lowering l;
+	enum guarantee g;
+
+	if (!find_unbuilt(plan, &g))
+		return windows_lower_near(a, plan, win_elevated_lower, out, e);
+	lowering_init(&l, a, plan, "win_elevated", win_elevated_guarantees, out);
+	return lowering_end(&l,
+			    windows_refuse(&l, g, e, "%s%s",
+					   g == G_FS_READ ? "not everything may be read, and " : "",
+					   win_elevated_unbuilt(g)),
+			    e);
 }

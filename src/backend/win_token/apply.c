@@ -9,7 +9,6 @@
 
 #include "backend/win_elevated/machine.h"
 #include "backend/windows/acl_apply.h"
-#include "backend/windows/near.h"
 #include "backend/windows/sid.h"
 #include "backend/windows/token.h"
 #include "backend/windows_run/windows_run.h"
@@ -93,10 +92,7 @@ static int check_outside(struct err *e)
 static int lower(struct arena *a, const struct plan *plan, struct windows_lowering *out,
 		 struct err *e)
 {
-	struct plan *few = ARENA_NEW(a, struct plan, e);
-
-	if (!few || windows_near(a, plan, few, e) < 0 ||
-	    win_token_lower(a, few, LAUNCH_PROXY_PORT, out, e) < 0)
+	if (win_token_lower_here(a, plan, out, e) < 0)
 		return err_result(e);
 	if (out->is_refused)
 		return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,

@@ -3,6 +3,7 @@
  * A restricted token of the user's own (windows/windows.h). It takes what the modes can say, with more
  * that is read-only: everything can be read, and the writable roots are those of workspace-write.
  */
+#include "backend/windows/near.h"
 #include "backend/windows/windows.h"
 #include "base/path.h"
 #include "plan/net.h"
@@ -94,4 +95,10 @@ int win_token_lower(struct arena *a, const struct plan *plan, uint16_t proxy_por
 		    ? err_result(e)
 		    : 0;
 	return lowering_end(&l, r, e);
+}
+
+int win_token_lower_here(struct arena *a, const struct plan *plan, struct windows_lowering *out,
+			 struct err *e)
+{
+	return windows_lower_near(a, plan, win_token_lower, out, e);
 }

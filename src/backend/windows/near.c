@@ -149,3 +149,15 @@ int windows_near(struct arena *a, const struct plan *plan, struct plan *out, str
 	out->host = &n->host;
 	return 0;
 }
+
+int windows_lower_near(struct arena *a, const struct plan *plan, windows_lower_fn *lower,
+		       struct windows_lowering *out, struct err *e)
+{
+	/* What is lowered borrows from it. */
+	struct plan *few = ARENA_NEW(a, struct plan, e);
+
+	if (!few || windows_near(a, plan, few, e) < 0 ||
+	    lower(a, few, LAUNCH_PROXY_PORT, out, e) < 0)
+		return err_result(e);
+	return 0;
+}

@@ -86,6 +86,16 @@ typedef int windows_lower_fn(struct arena *a, const struct plan *plan, uint16_t 
 			     struct windows_lowering *out, struct err *e);
 windows_lower_fn win_token_lower, win_elevated_lower;
 
+/*
+ * The same as a run on this host does it: by the files alone that the plan speaks of (near.h), with the port that the proxy has
+ * there. What this version can't apply is refused.
+ */
+typedef int windows_lower_here_fn(struct arena *a, const struct plan *plan,
+				  struct windows_lowering *out, struct err *e);
+windows_lower_here_fn win_token_lower_here, win_elevated_lower_here;
+/* Why a run does not hold what the lowering would; NULL: it does. */
+const char *win_elevated_unbuilt(enum guarantee g);
+
 /* GUARANTEE_COUNT of them. */
 extern const struct windows_guarantee win_token_guarantees[], win_elevated_guarantees[];
 

@@ -3,8 +3,7 @@
  * Runs a command as one of the accounts (win_elevated/lower.c). Before it starts, all that 'cordon windows setup' has made is
  * looked at, the entries are in the access lists, and the runner has tried the token.
  *
- * In this version only for policies by which everything may be read: to close a disk for reading, every object on it
- * whose list inherits nothing would have to be found.
+ * In this version only for policies by which everything may be read (win_elevated_lower_here()).
  */
 #include "os/windows/api.h"
 
@@ -13,7 +12,6 @@
 #include "backend/win_elevated/win32/runner.h"
 #include "backend/win_elevated/win32/win32.h"
 #include "backend/windows/acl_apply.h"
-#include "backend/windows/near.h"
 #include "backend/windows/sid.h"
 #include "backend/windows_run/windows_run.h"
 #include "base/path.h"
@@ -42,16 +40,15 @@ static guarantee_set gives(const struct plan *plan)
 
 	(void)plan;
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
-		set |= win_elevated_guarantees[g].is_held ? GUARANTEE_BIT(g) : 0;
-	return set & ~(GUARANTEE_BIT(G_FS_READ) | GUARANTEE_BIT(G_NET_MANAGED));
+		if (win_elevated_guarantees[g].is_held && !win_elevated_unbuilt((enum guarantee)g))
+			set |= GUARANTEE_BIT(g);
+	return set;
 }
 
 static const char *why_not(enum guarantee g)
 {
-	if (g == G_FS_READ)
-		return "closing files for reading is not built in this version";
-	if (g == G_NET_MANAGED)
-		return "a proxy for an account of its own is not built in this version";
+	if (win_elevated_unbuilt(g))
+		return win_elevated_unbuilt(g);
 	return g < GUARANTEE_COUNT ? win_elevated_guarantees[g].why : "?";
 }
 
@@ -72,19 +69,7 @@ static int check_preview(const struct plan *plan, struct err *e)
 static int lower(struct arena *a, const struct plan *plan, struct windows_lowering *out,
 		 struct err *e)
 {
-	struct plan *few = ARENA_NEW(a, struct plan, e);
-
-	if (plan->needs_set & GUARANTEE_BIT(G_FS_READ))
-		return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
-				  "the win_elevated backend can't run this: not everything may be "
-				  "read, and %s",
-				  why_not(G_FS_READ));
-	if (net_mode(plan->net) == NET_MANAGED)
-		return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
-				  "the win_elevated backend can't run this: %s",
-				  why_not(G_NET_MANAGED));
-	if (!few || windows_near(a, plan, few, e) < 0 ||
-	    win_elevated_lower(a, few, LAUNCH_PROXY_PORT, out, e) < 0)
+	if (win_elevated_lower_here(a, plan, out, e) < 0)
 		return err_result(e);
 	if (out->is_refused)
 		return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
