@@ -129,3 +129,14 @@ int decode_limit(const struct key *k, const struct toml *value, uint64_t *out, s
 	*out = number * factor;
 	return 0;
 }
+
+const char *limit_of_processes(const struct limits *limits)
+{
+	static const enum limit of_processes[] = { LIMIT_FILE_SIZE, LIMIT_OPEN_FILES,
+						   LIMIT_CPU_TIME };
+
+	for (size_t i = 0; i < COUNT_OF(of_processes); i++)
+		if (limits->value[of_processes[i]])
+			return limit_name(of_processes[i]);
+	return NULL;
+}

@@ -195,6 +195,9 @@ struct limits { /* P23; 0 is no limit */
 /* "timeout", …, the key in `limits`. */
 const char *limit_name(enum limit limit) RETURNS_NONNULL;
 
+/* The key of one that is set and is for each process by itself, or NULL: in this version only Linux has these. */
+const char *limit_of_processes(const struct limits *limits) NONNULL;
+
 /* Which refused accesses to files are noticed and named; the order of the key's words. */
 enum naming {
 	NAMING_AUTO,   /* writes, where the kernel makes that cheap */

@@ -414,6 +414,10 @@ def what_a_profile_cannot_say_is_refused_by_guarantee(w: World):
     found, _ = lowering(w, mac({"/w/r": "dir"}), CONFIG.replace("[permissions.dev.filesystem]",
                                                                  'tmp = "private"\n[permissions.dev.filesystem]'))
     assert found["lowering"]["refusal"]["guarantee"] == "fs_read", found["lowering"]
+    for limit, refused in (("timeout = '1s'", None), ("cpu_time = '1s'", "limits"), ("open_files = 9", "limits"), ("file_size = '1M'", "limits")):
+        found, _ = lowering(w, mac({"/w/r": "dir"}), CONFIG.replace("[permissions.dev.filesystem]",
+                                                                     f"limits.{limit}\n[permissions.dev.filesystem]"))
+        assert found["lowering"].get("refusal", {}).get("guarantee") == refused, (limit, found["lowering"])
     many = "".join(f'"/w/r/{i:05}{"n" * 60}" = "deny"\n' for i in range(9000))
     found, _ = lowering(w, mac({"/w/r": "dir"}), CONFIG + many)
     assert found["lowering"]["refusal"]["guarantee"] == "fs_carve", found["lowering"]

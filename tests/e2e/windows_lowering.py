@@ -148,6 +148,8 @@ TAKES = (  # what, files, policy, refusal by win_token, by win_elevated
     ("writing inside what is unreadable in a root", {REPO + "\\a\\b": "dir"}, policy((REPO + "\\a", "deny"), (REPO + "\\a\\b", "write")),
      "fs_read", "fs_reopen"),
     ("a private temporary directory", {}, policy(more="tmp = 'private'"), "fs_read", "fs_read"),
+    ("limits of the run", {}, policy(more="limits = { timeout = '1s', memory = '1G', processes = 9 }"), None, None),
+    ("a limit of each process", {}, policy(more="limits.cpu_time = '1s'"), "limits", "limits"),
 )
 
 

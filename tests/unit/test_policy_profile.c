@@ -331,6 +331,29 @@ TEST(limits_are_numbers_with_or_without_a_unit)
 	CHECK_INT(limit("open_files = 8", LIMIT_OPEN_FILES), 8);
 }
 
+TEST(limits_of_each_process_are_told_from_those_of_a_run)
+{
+	static const struct {
+		const char *text;
+		const char *found;
+	} cases[] = { { "limits = { timeout = '1s', memory = '1G', processes = 9 }", NULL },
+		      { "limits.file_size = '1M'", "file_size" },
+		      { "limits.open_files = 9", "open_files" },
+		      { "limits.cpu_time = '1s'", "cpu_time" } };
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		char text[256];
+		const char *found;
+
+		(void)snprintf(text, sizeof(text), DEV("%s"), cases[i].text);
+		scoped_outcome o = compile_dev(text);
+
+		REQUIRE(o.policy);
+		found = limit_of_processes(&o.policy->profile->limits);
+		CHECK_STR(found ? found : "none", cases[i].found ? cases[i].found : "none");
+	}
+}
+
 TEST(bad_limits_are_refused)
 {
 	CHECK(is_refused(DEV("limits.timeout = 0"), "2:18: 'limits.timeout' has to be at least 1"));

@@ -20,7 +20,13 @@ static int describe(struct arena *a, const struct launch *in, struct buf *out, s
 
 static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
 {
+	const char *limit = limit_of_processes(&in->plan->policy->profile->limits);
+
 	(void)a;
+	/* These hold without a sandbox too (P23). */
+	if (limit)
+		return FAIL_CAUSE(e, CAUSE_OTHER_PLATFORM,
+				  "limits.%s is not built for macOS in this version", limit);
 	return macos_start(&(struct start){ .launch = in,
 					    .programs = in->programs,
 					    .os_error = ENOENT,

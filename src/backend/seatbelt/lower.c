@@ -190,6 +190,11 @@ static int add_network(struct lowering *l, uint16_t proxy_port, struct err *e)
 
 static int check_policy(struct lowering *l, struct err *e)
 {
+	const char *limit = limit_of_processes(&l->plan->policy->profile->limits);
+
+	if (limit)
+		return lowering_refuse(l, G_LIMITS, e,
+				       "limits.%s is not built for macOS in this version", limit);
 	if (l->plan->policy->profile->tmp_is_private)
 		return lowering_refuse(l, G_FS_READ, e,
 				       "tmp = \"private\" needs mounts, which macOS does not have");

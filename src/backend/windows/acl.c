@@ -445,6 +445,11 @@ int lowering_end(struct lowering *l, int r, struct err *e)
 
 int windows_check_policy(struct lowering *l, struct err *e)
 {
+	const char *limit = limit_of_processes(&l->plan->policy->profile->limits);
+
+	if (limit)
+		return windows_refuse(l, G_LIMITS, e,
+				      "limits.%s is not built for Windows in this version", limit);
 	if (l->plan->policy->profile->tmp_is_private)
 		return windows_refuse(
 			l, G_FS_READ, e,
