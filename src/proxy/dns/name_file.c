@@ -3,9 +3,10 @@
 #include "proxy/dns/name_files.h"
 #include "proxy/pool.h"
 
-int name_file_make(struct name_file *f, const char *path, size_t room, struct err *e)
+int name_file_make(struct name_file *f, const char *path, name_file_read *own, size_t room,
+		   struct err *e)
 {
-	*f = (struct name_file){ .path = path, .room = room };
+	*f = (struct name_file){ .path = path, .own = own, .room = room };
 	f->text = pool_map(room, e);
 	if (!f->text)
 		return err_result(e);
@@ -31,7 +32,8 @@ bool name_file_look(struct name_file *f)
 {
 	bool was_there = f->seen.inode != 0;
 
-	switch (os_read_changed(f->path, &f->seen, f->text, f->room, &f->len)) {
+	switch (f->path ? os_read_changed(f->path, &f->seen, f->text, f->room, &f->len)
+			: f->own(&f->seen, f->text, f->room, &f->len)) {
 	case OS_NEW:
 		if (f->len == f->room)
 			f->len = whole_lines(f->text, f->len);

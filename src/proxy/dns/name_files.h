@@ -63,16 +63,19 @@ bool hosts_next_name(struct hosts_names *names, const struct ip *ip, struct str 
 
 /* ---- name_file.c: a file that may change -------------------------------------------- */
 
+typedef enum os_change name_file_read(struct os_version *seen, char *out, size_t room, size_t *len);
+
 struct name_file {
-	const char *path;
-	char *text; /* mapped */
+	const char *path;    /* NULL: the system's */
+	name_file_read *own; /* which this reads then */
+	char *text;	     /* mapped */
 	size_t len, room;
 	struct os_version seen;
 };
 
 /* Maps its memory and reads the file. A missing file counts as empty. ERR_NOMEM. */
-int name_file_make(struct name_file *f, const char *path, size_t room, struct err *e)
-	MUST_CHECK NONNULL;
+int name_file_make(struct name_file *f, const char *path, name_file_read *own, size_t room,
+		   struct err *e) MUST_CHECK;
 void name_file_done(struct name_file *f) NONNULL;
 
 /* Reads the file again if it has changed: true. A file over `room` is cut after a whole line. */

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "os/name_sources.h"
 #include "proxy/dns/resolve_parts.h"
 
 enum {
@@ -49,8 +50,9 @@ int resolver_make(struct resolver **out, const struct resolver_sources *sources,
 	r->port = sources->port;
 	r->timer = (struct timer){ .due = run_timer, .user = r };
 	if (map_all(r, most, e) < 0 ||
-	    name_file_make(&r->conf_file, sources->resolv_conf, CONF_BYTES, e) < 0 ||
-	    name_file_make(&r->hosts_file, sources->hosts, HOSTS_BYTES, e) < 0) {
+	    name_file_make(&r->conf_file, sources->resolv_conf, os_read_name_servers, CONF_BYTES,
+			   e) < 0 ||
+	    name_file_make(&r->hosts_file, sources->hosts, os_read_hosts, HOSTS_BYTES, e) < 0) {
 		resolver_done(r);
 		return err_result(e);
 	}

@@ -22,12 +22,12 @@
 struct lookup; /* somebody waits for an answer */
 
 struct resolver_sources {
-	const char *resolv_conf, *hosts;
-	uint16_t port; /* of the servers */
+	const char *resolv_conf, *hosts; /* files; NULL: those of the system */
+	uint16_t port;			 /* of the servers */
 };
-#define RESOLVER_SOURCES_DEFAULT                                                     \
-	{                                                                            \
-		.resolv_conf = "/etc/resolv.conf", .hosts = "/etc/hosts", .port = 53 \
+#define RESOLVER_SOURCES_DEFAULT                               \
+	{                                                      \
+		.resolv_conf = NULL, .hosts = NULL, .port = 53 \
 	}
 
 struct found_addresses {
