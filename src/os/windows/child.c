@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "os/socket.h"
 #include "os/windows/api.h"
 #include "os/windows/error.h"
 #include "os/windows/handle.h"
@@ -35,11 +36,12 @@ bool os_may_fork(void)
 	return false;
 }
 
+/* The parent lives when it is asked: it waits for this process to begin. */
 int os_open_parent(pid_t parent)
 {
-	(void)parent;
-	errno = ENOSYS;
-	return -1;
+	HANDLE handle = OpenProcess(SYNCHRONIZE, FALSE, (DWORD)parent);
+
+	return handle ? handle_add(HANDLE_PROCESS, handle) : error_set(GetLastError());
 }
 
 /* Nothing is cancelled in a copy that there is not. */
@@ -87,12 +89,21 @@ int os_reap(int pidfd)
 	return (int)status;
 }
 
+/* Nothing waits for a socket and a process at once: the process is looked at now and then. */
 bool os_await_child(int channel, int pidfd, int timeout_ms)
 {
-	(void)channel;
-	(void)pidfd;
-	(void)timeout_ms;
-	return false;
+	enum { LOOK_MS = 20 };
+	bool has_ended = false, is_ready;
+
+	do {
+		is_ready = socket_wait(channel, false, MIN_OF(timeout_ms, (int)LOOK_MS));
+		if (is_ready || has_ended)
+			return is_ready;
+		has_ended = !is_process(pidfd) ||
+			    WaitForSingleObject(handle_get(pidfd), 0) == WAIT_OBJECT_0;
+		timeout_ms -= MIN_OF(timeout_ms, (int)LOOK_MS);
+	} while (timeout_ms > 0 || has_ended);
+	return true;
 }
 
 bool os_await_parent(int channel, int parent)

@@ -84,6 +84,8 @@ static void drop(const struct entry *entry)
 	switch (entry->kind) {
 	case HANDLE_SOCKET:
 		(void)closesocket(entry->socket);
+		if (entry->drop)
+			entry->drop(entry->object);
 		break;
 	case HANDLE_OBJECT:
 		if (entry->drop)
@@ -137,6 +139,13 @@ int handle_add_socket(uintptr_t s)
 		return -1;
 	(void)SetHandleInformation((HANDLE)s, HANDLE_FLAG_INHERIT, 0);
 	return put_or_drop(&(struct entry){ .kind = HANDLE_SOCKET, .socket = s });
+}
+
+int handle_add_channel(uintptr_t s, void *object, void (*free_object)(void *object))
+{
+	(void)SetHandleInformation((HANDLE)s, HANDLE_FLAG_INHERIT, 0);
+	return put_or_drop(&(struct entry){
+		.kind = HANDLE_SOCKET, .socket = s, .object = object, .drop = free_object });
 }
 
 int handle_add_object(void *object, void (*free_object)(void *object))

@@ -34,6 +34,10 @@ enum handle_kind {
 int handle_add(enum handle_kind kind, void *handle) MUST_CHECK;
 int handle_add_socket(uintptr_t socket) MUST_CHECK;
 
+/* A socket with memory of its own, which `drop` frees when the number is closed; handle_object() has it. */
+int handle_add_channel(uintptr_t socket, void *object, void (*drop)(void *object))
+	MUST_CHECK NONNULL;
+
 /* The same with memory, which `drop` frees when the number is closed. */
 int handle_add_object(void *object, void (*drop)(void *object)) MUST_CHECK NONNULL;
 

@@ -5,8 +5,6 @@
  */
 #include <errno.h>
 
-#include "os/arguments.h"
-#include "os/fd_pass.h"
 #include "os/outer_sandbox.h"
 #include "os/pipe.h"
 #include "os/program.h"
@@ -17,53 +15,6 @@ static int fail(void)
 {
 	errno = ENOTSUP;
 	return -1;
-}
-
-/* ---- Messages with descriptors: nobody is forked who would get any ------------------------------------ */
-
-int fd_pass_open(int ends[2], int flags)
-{
-	(void)ends;
-	(void)flags;
-	return -ENOTSUP;
-}
-
-ssize_t fd_pass_tell(int channel, const void *data, size_t bytes, int flags)
-{
-	(void)channel;
-	(void)data;
-	(void)bytes;
-	(void)flags;
-	return fail();
-}
-
-ssize_t fd_pass_hear(int channel, void *data, size_t room)
-{
-	(void)channel;
-	(void)data;
-	(void)room;
-	return fail();
-}
-
-int fd_pass_send(int channel, void *data, size_t bytes, const int *fds, size_t count, int flags)
-{
-	(void)channel;
-	(void)data;
-	(void)bytes;
-	(void)fds;
-	(void)count;
-	(void)flags;
-	return -ENOTSUP;
-}
-
-ssize_t fd_pass_receive(int channel, void *data, size_t room, int *fds, size_t *count)
-{
-	(void)channel;
-	(void)data;
-	(void)room;
-	(void)fds;
-	*count = 0;
-	return -ENOTSUP;
 }
 
 /* ---- Bytes from socket to socket: they are copied ---------------------------------------------------------- */
@@ -240,7 +191,7 @@ bool os_tty_discard(int terminal)
 	return false;
 }
 
-/* ---- Signals, arguments, other sandboxes: there are none ---------------------------------------------------------------- */
+/* ---- Signals, other sandboxes: there are none ---------------------------------------------------------------- */
 
 void os_write_signals_block(struct os_write_signals *signals)
 {
@@ -250,22 +201,6 @@ void os_write_signals_block(struct os_write_signals *signals)
 void os_write_signals_restore(const struct os_write_signals *signals)
 {
 	(void)signals;
-}
-
-int os_find_arguments(struct os_arguments *out)
-{
-	*out = (struct os_arguments){ .bytes = 0 };
-	return -EINVAL;
-}
-
-void os_note_arguments(char **argv)
-{
-	(void)argv;
-}
-
-bool os_can_be_inner(void)
-{
-	return false;
 }
 
 const struct os_outer_sandbox *os_outer_sandbox_find(void)
