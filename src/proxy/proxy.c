@@ -10,54 +10,17 @@
 #include "os/fd_pass.h"
 #include "os/loop.h"
 #include "os/socket.h"
-#include "proxy/server.h"
+#include "proxy/spawn.h"
 
 enum { REST_MS = 10000 }; /* for all the last records together */
 
-struct start {
-	const struct proxy_options *options;
-	struct rule_place place;
-	int channel;
-	pid_t parent;
-};
-
-static void run(void *arg)
-{
-	const struct start *start = arg;
-
-	server_run(start->options, &start->place, start->channel, start->parent);
-}
-
 int proxy_start(struct proxy *p, const struct proxy_options *options, struct err *e)
 {
-	struct start start = { .options = options, .parent = os_own_pid() };
-	struct proxy made = PROXY_NONE;
-	int ends[2], saved;
+	struct rule_place place;
 
-	/* The process allocates nothing where that suffices, but confining itself may. */
-	if (!os_may_fork()) {
-		(void)FAIL_CAUSE(e, CAUSE_HOST_THREADS,
-				 "can't start the proxy: this program has threads, and on this "
-				 "system a part of it can't go on without them");
-		err_add_line(e, "start it before the first thread, or run the command cordon");
+	if (rule_place_find(&place, options->plan->policy, e) < 0)
 		return err_result(e);
-	}
-	if (rule_place_find(&start.place, options->plan->policy, e) < 0)
-		return err_result(e);
-	saved = fd_pass_open(ends, FD_PASS_NO_WAIT);
-	if (saved < 0)
-		return FAIL_SYS(e, -saved, "can't make the channel of the proxy");
-	start.channel = ends[1];
-	made.channel = ends[0];
-	made.pid = os_fork(0, run, &start, &made.pidfd);
-	saved = errno;
-	fd_done(&ends[1]);
-	if (made.pid < 0) {
-		fd_done(&made.channel);
-		return FAIL_START(e, saved, "can't start the proxy");
-	}
-	*p = made;
-	return 0;
+	return proxy_spawn(p, options, &place, e);
 }
 
 int proxy_send(const struct proxy *p, const struct proxy_order *order, const int *fds, size_t count)

@@ -7,7 +7,7 @@
  * reports each decision to its parent, which writes the report and the audit log.
  *
  *	channel.h	the messages between the two; names.c: names for reports and logs
- *	proxy.c		the parent's side
+ *	proxy.c		the parent's side; SYSTEM/spawn.c: how the process begins
  *	server.c	the proxy's loop: accepts, times out, ends
  *	lock.c		what the process gives up
  *	exchange.c	one decision: checks, asks, dials, records

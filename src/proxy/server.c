@@ -409,9 +409,8 @@ static void no_address_left(void *user, const struct target *name)
 static int prepare(struct server *s, pid_t parent, struct err *e)
 {
 	const char *at = "";
-	int r = lock_begin(s->channel, &at);
+	int r = lock_begin(&s->channel, &at);
 
-	s->channel = LOCK_CHANNEL;
 	if (r < 0)
 		return FAIL_SYS(e, -r, "the proxy can't %s", at);
 	s->orders = (struct watcher){ .fd = s->channel, .ready = read_orders, .user = s };

@@ -282,7 +282,7 @@ static inline bool server_has_token(const struct server *s)
 /* ---- Between the parts of the core -------------------------------------------------- */
 
 /* server.c: the whole life of the process. If something can't be made, it says so and exits. */
-/* In the forked process, which must not allocate. */
+/* In the process that proxy_spawn() made; one that was forked must not allocate. */
 _Noreturn void server_run(const struct proxy_options *options, const struct rule_place *place,
 			  int channel, pid_t parent) NONNULL;
 void server_set_accepting(struct server *s, bool is_accepting) NONNULL;
@@ -367,7 +367,10 @@ void forward_dialled(struct client *c, const struct dial_result *result) NONNULL
 size_t tunnel_bytes(void);
 int pipes_make(struct pipes **out, struct err *e) MUST_CHECK NONNULL;
 
-enum { LOCK_CHANNEL = 0 }; /* its number from then on */
-/* lock.c: what the process gives up. 0 or -errno; `*at` names the step that failed. */
-int lock_begin(int channel, const char **at) NONNULL; /* descriptors, limits, rights */
-int lock_finish(const char **at) NONNULL;	      /* files and system calls */
+enum { LOCK_CHANNEL = 0 }; /* its number from then on, where the process was forked */
+/*
+ * lock.c: what the process gives up. 0 or -errno; `*at` names the step that failed. `*channel` becomes
+ * its number from then on, also on failure.
+ */
+int lock_begin(int *channel, const char **at) NONNULL; /* descriptors, limits, rights */
+int lock_finish(const char **at) NONNULL;	       /* files and system calls */

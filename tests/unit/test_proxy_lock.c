@@ -35,7 +35,7 @@ static int after(bool is_locked, bool (*attempt)(void))
 		return -1;
 	child = fork();
 	if (child == 0) {
-		if (is_locked && (lock_begin(channel[1], &at) < 0 || lock_finish(&at) < 0))
+		if (is_locked && (lock_begin(&channel[1], &at) < 0 || lock_finish(&at) < 0))
 			leave(NO_LOCK);
 		leave(attempt() ? WORKS : FAILS);
 	}
@@ -187,7 +187,7 @@ static int after_begin(bool (*look)(void))
 	kept = open("/dev/null", O_RDONLY);
 	child = fork();
 	if (child == 0)
-		_exit(lock_begin(channel[1], &at) < 0 ? NO_LOCK : look() ? WORKS : FAILS);
+		_exit(lock_begin(&channel[1], &at) < 0 ? NO_LOCK : look() ? WORKS : FAILS);
 	(void)close(channel[0]);
 	(void)close(channel[1]);
 	(void)close(kept);

@@ -30,9 +30,12 @@
 
 /* ---- First --------------------------------------------------------------------------------------- */
 
-static bool keep_only_channel(int channel)
+static bool keep_only_channel(int *channel)
 {
-	if (channel != LOCK_CHANNEL && dup2(channel, LOCK_CHANNEL) < 0)
+	int was = *channel;
+
+	*channel = LOCK_CHANNEL;
+	if (was != LOCK_CHANNEL && dup2(was, LOCK_CHANNEL) < 0)
 		return false;
 	return syscall(SYS_close_range, LOCK_CHANNEL + 1, UINT32_MAX, 0) == 0;
 }
@@ -74,7 +77,7 @@ static bool drop_rights(void)
 	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
-int lock_begin(int channel, const char **at)
+int lock_begin(int *channel, const char **at)
 {
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "cordon-proxy");

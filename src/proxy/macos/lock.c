@@ -26,9 +26,12 @@ enum { WORDS_BYTES = 1 << 20 };
 int sandbox_init_with_parameters(const char *profile, uint64_t flags,
 				 const char *const parameters[], char **error);
 
-static bool keep_only_channel(int channel)
+static bool keep_only_channel(int *channel)
 {
-	if (channel != LOCK_CHANNEL && dup2(channel, LOCK_CHANNEL) < 0)
+	int was = *channel;
+
+	*channel = LOCK_CHANNEL;
+	if (was != LOCK_CHANNEL && dup2(was, LOCK_CHANNEL) < 0)
 		return false;
 	return os_close_all_but((int[]){ LOCK_CHANNEL }, 1);
 }
@@ -52,7 +55,7 @@ static bool set_limits(void)
 	return setrlimit(RLIMIT_NOFILE, &files) == 0;
 }
 
-int lock_begin(int channel, const char **at)
+int lock_begin(int *channel, const char **at)
 {
 	char **words = *_NSGetArgv();
 

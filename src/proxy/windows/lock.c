@@ -4,7 +4,7 @@
 
 #include "proxy/server.h"
 
-int lock_begin(int channel, const char **at)
+int lock_begin(int *channel, const char **at)
 {
 	(void)channel;
 	*at = "confine itself, which it can't on Windows in this version";
@@ -13,5 +13,7 @@ int lock_begin(int channel, const char **at)
 
 int lock_finish(const char **at)
 {
-	return lock_begin(-1, at);
+	int none = -1;
+
+	return lock_begin(&none, at);
 }
