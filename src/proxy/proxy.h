@@ -8,6 +8,7 @@
  *
  *	channel.h	the messages between the two; names.c: names for reports and logs
  *	proxy.c		the parent's side; SYSTEM/spawn.c: how the process begins
+ *	handover.c	what it is handed where it is no copy of its parent
  *	server.c	the proxy's loop: accepts, times out, ends
  *	lock.c		what the process gives up
  *	exchange.c	one decision: checks, asks, dials, records
