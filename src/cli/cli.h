@@ -231,3 +231,23 @@ void signals_pass_on(struct signals *signals, cordon_run_handle *run);
 
 /* Ends this process by `number` when a keyboard ended the command with it. */
 void signals_end_likewise(const struct signals *signals, int number, bool had_terminal);
+
+/* ---- proxy_life.c: of `cordon proxy` ------------------------------------------- */
+
+/* Reads the first line of --token-file, which nobody else may read. False: the user was told. */
+bool proxy_read_token(const struct args *args, char *token, size_t room);
+void proxy_wipe_token(char *token, size_t bytes);
+
+struct proxy_life {
+	int fd;	     /* readable when something has come; -1: nothing shows it, so that… */
+	int step_ms; /* …the proxy is stepped for that long at a time */
+};
+
+/* From now on what ends it is held back for proxy_life_take(). False likewise. */
+bool proxy_life_hold(const struct args *args, struct proxy_life *life);
+
+/* Until something has come, or the proxy's descriptor is readable. False: that can't be waited for. */
+bool proxy_life_await(const struct proxy_life *life, int descriptor);
+
+enum proxy_event { PROXY_GOES_ON, PROXY_READS_ANEW, PROXY_ENDS };
+enum proxy_event proxy_life_take(const struct proxy_life *life);

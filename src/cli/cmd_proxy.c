@@ -1,59 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon proxy: the filtering proxy alone, until a signal ends it. */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/posix/signal_fd.h"
-
-const char about_proxy[] =
-	"Runs the filtering proxy of a managed network on its own: HTTP and SOCKS5 on one port,\n"
-	"with the rules of the profile in force. When it is ready it prints its addresses as\n"
-	"one line of JSON. SIGTERM or SIGINT stops it; SIGHUP makes it read the rules again.\n"
-	"Nothing forces a program to use it: 'cordon run' does that.";
 
 enum { TOKEN_BYTES = 256 };
 
 /* ---- The token ------------------------------------------------------------------------- */
-
-static bool complain_file(const struct args *args, const char *why)
-{
-	complain_usage(args, "--token-file '%s': %s", args_text(args, OPT_TOKEN_FILE), why);
-	return false;
-}
-
-/* The first line of a file that nobody else may read. */
-static bool read_token_file(const struct args *args, char token[TOKEN_BYTES])
-{
-	int fd =
-		open(args_text(args, OPT_TOKEN_FILE), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	ssize_t n;
-
-	if (fd < 0)
-		return complain_file(args, strerror(errno));
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return complain_file(args, "not a regular file");
-	}
-	if (st.st_mode & 077) {
-		close(fd);
-		return complain_file(args, "other users can read it; run chmod 600 on it");
-	}
-	n = read(fd, token, TOKEN_BYTES - 1);
-	close(fd);
-	if (n < 0)
-		return complain_file(args, strerror(errno));
-	token[n] = '\0';
-	token[strcspn(token, "\r\n")] = '\0';
-	return true;
-}
 
 /* Never an option's value: that everybody on the host can read. */
 static bool find_token(const struct args *args, char token[TOKEN_BYTES], const char **out)
@@ -68,7 +21,7 @@ static bool find_token(const struct args *args, char token[TOKEN_BYTES], const c
 	}
 	if (args_have(args, OPT_TOKEN_FILE)) {
 		*out = token;
-		return read_token_file(args, token);
+		return proxy_read_token(args, token, TOKEN_BYTES);
 	}
 	if (!variable)
 		return true;
@@ -82,19 +35,6 @@ static bool find_token(const struct args *args, char token[TOKEN_BYTES], const c
 }
 
 /* ---- Running ------------------------------------------------------------------------------ */
-
-static int hold_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return -1;
-	return signal_fd_open(&set);
-}
 
 /* A configuration that is wrong now leaves the proxy as it was. */
 static void reload(const struct args *args, cordon_proxy *proxy)
@@ -118,35 +58,19 @@ static void reload(const struct args *args, cordon_proxy *proxy)
 	cordon_policy_free(policy);
 }
 
-/* False when it is to end. */
-static bool take_signals(const struct args *args, cordon_proxy *proxy, int fd)
+static int serve(const struct args *args, cordon_proxy *proxy, const struct proxy_life *life)
 {
-	bool goes_on = true;
-	int number;
-
-	while (signal_fd_take(fd, &number, NULL)) {
-		if (number == SIGHUP)
-			reload(args, proxy);
-		else
-			goes_on = false;
-	}
-	return goes_on;
-}
-
-static int serve(const struct args *args, cordon_proxy *proxy, int signals)
-{
-	struct pollfd ready[] = {
-		{ .fd = signals, .events = POLLIN },
-		{ .fd = cordon_proxy_descriptor(proxy), .events = POLLIN },
-	};
+	enum proxy_event event;
 	cordon_error *error;
 
 	do {
-		if (poll(ready, COUNT_OF(ready), -1) < 0 && errno != EINTR)
+		if (!proxy_life_await(life, cordon_proxy_descriptor(proxy)))
 			break;
-		if (cordon_proxy_poll(proxy, 0, &error) < 0)
+		if (cordon_proxy_poll(proxy, life->step_ms, &error) < 0)
 			return finish_error(args, error);
-	} while (take_signals(args, proxy, signals));
+		while ((event = proxy_life_take(life)) == PROXY_READS_ANEW)
+			reload(args, proxy);
+	} while (event != PROXY_ENDS);
 	return 0;
 }
 
@@ -179,24 +103,22 @@ int cmd_proxy(const struct args *args)
 	const char *token;
 	cordon_proxy *proxy;
 	cordon_error *error;
-	int signals, status;
+	struct proxy_life life;
+	int status;
 
 	if (!find_token(args, read_token, &token))
 		return EXIT_CORDON;
-	signals = hold_signals();
-	if (signals < 0) {
-		perror("cordon: can't wait for signals");
+	if (!proxy_life_hold(args, &life))
 		return EXIT_CORDON;
-	}
 	proxy = start(args, token);
-	wipe(read_token, sizeof(read_token));
+	proxy_wipe_token(read_token, sizeof(read_token));
 	if (!proxy)
 		return EXIT_CORDON;
 	(void)printf("{\"http\":\"%s\",\"socks\":\"%s\"}\n", cordon_proxy_address(proxy),
 		     cordon_proxy_address(proxy));
 	status = finish_output(0);
 	if (status == 0)
-		status = serve(args, proxy, signals);
+		status = serve(args, proxy, &life);
 	if (cordon_proxy_stop(proxy, &error) < 0)
 		status = finish_error(args, error);
 	return status;
