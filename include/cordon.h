@@ -697,7 +697,8 @@ typedef struct cordon_proxy cordon_proxy;
 
 /*
  * Starts the proxy in a process of its own; it accepts connections when this returns. `options` may
- * be NULL.
+ * be NULL. On Windows that process is not confined, and main() has to begin with
+ * cordon_inner_main(); else CORDON_E_WEAKER.
  * CORDON_E_POLICY: the network of the policy is not managed; _ARGUMENT, _SYNTAX (`listen`),
  * _SYS, _LIMIT, _NOMEM.
  */
@@ -708,7 +709,7 @@ CORDON_API int cordon_proxy_start(const cordon_policy *policy,
 /* "127.0.0.1:40123"; HTTP and SOCKS5 use the same port. */
 CORDON_API const char *cordon_proxy_address(const cordon_proxy *proxy);
 
-/* Readable when cordon_proxy_poll() has something to do. */
+/* Readable when cordon_proxy_poll() has something to do. On Windows -1: poll with a time. */
 CORDON_API int cordon_proxy_descriptor(const cordon_proxy *proxy);
 
 /*

@@ -206,6 +206,7 @@ static int start_process(const cordon_proxy *p, const cordon_policy *policy, str
 		.environment = p->environment ? (const char *const *)p->environment
 					      : os_environment(),
 		.limits = PROXY_LIMITS_DEFAULT,
+		.may_be_unconfined = true,
 	};
 	struct proxy made = PROXY_NONE;
 
@@ -389,7 +390,7 @@ const char *cordon_proxy_address(const cordon_proxy *proxy)
 
 int cordon_proxy_descriptor(const cordon_proxy *proxy)
 {
-	return proxy->loop.queue;
+	return loop_descriptor(&proxy->loop);
 }
 
 int cordon_proxy_poll(cordon_proxy *proxy, int timeout_ms, cordon_error **error)

@@ -2,9 +2,10 @@
 /*
  * The filtering proxy (P12-P15). It reads untrusted bytes (HTTP, SOCKS, DNS, TLS hellos), so it is
  * a process of its own, and gives up its rights before it reads the first byte: it can't execute
- * programs, write files or reach other processes. It is forked, without exec, from a program that
- * may have threads, so it allocates nothing: all memory is mapped at the start, and bounded. It
- * reports each decision to its parent, which writes the report and the audit log.
+ * programs, write files or reach other processes (on Windows it can: windows/lock.c). It is forked,
+ * without exec, from a program that may have threads, so it allocates nothing: all memory is mapped
+ * at the start, and bounded. It reports each decision to its parent, which writes the report and the
+ * audit log.
  *
  *	channel.h	the messages between the two; names.c: names for reports and logs
  *	proxy.c		the parent's side; SYSTEM/spawn.c: how the process begins
@@ -56,6 +57,8 @@ struct proxy_options {
 	const char *token; /* that every client must show; NULL: none (inside the sandbox) */
 	const char *const *environment; /* for upstream proxies (HTTPS_PROXY, …); may be NULL */
 	struct proxy_limits limits;
+	/* Nothing is confined that would need it; else a system where it can't confine itself refuses. */
+	bool may_be_unconfined;
 };
 
 struct proxy {

@@ -8,7 +8,6 @@
 
 const char about_doctor[] = NOT_BUILT;
 const char about_mcp[] = NOT_BUILT;
-const char about_proxy[] = NOT_BUILT;
 
 static int refuse(const struct args *args)
 {
@@ -23,11 +22,6 @@ int cmd_doctor(const struct args *args)
 }
 
 int cmd_mcp(const struct args *args)
-{
-	return refuse(args);
-}
-
-int cmd_proxy(const struct args *args)
 {
 	return refuse(args);
 }
