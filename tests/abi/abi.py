@@ -169,7 +169,8 @@ def the_installed_pages_link_to_what_is_installed():
         run("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", work)
         readme = next(Path(work).rglob("doc/cordon/README.md"))
         pages = list(readme.parent.rglob("*.md"))
-        for page in [*SOURCE.glob("docs/*.md"), *SOURCE.glob("examples/*")]:
+        examples = [path for path in SOURCE.glob("examples/**/*") if path.is_file()]
+        for page in [*SOURCE.glob("docs/*.md"), *examples]:
             assert (readme.parent / page.relative_to(SOURCE)).is_file(), page
         for page in pages:
             for link in links_of(page):
