@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/nearest.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "lib/run.h"
 #include "os/os.h"
@@ -479,6 +480,78 @@ static int check_program(struct arena *a, const char *program, const cordon_poli
 	return err_result(e);
 }
 
+/* ---- What an option or a grant opens of it -------------------------------------------------------------------- */
+
+/* What it obeys, and lies in or around the path that a rule opens; NULL. */
+static int find_opened(struct arena *a, const struct asked *asked, const cordon_policy *policy,
+		       const struct rule *rule, const struct agent_file **out, struct err *e)
+{
+	*out = NULL;
+	for (const struct agent_file *f = asked->agent->files; f->path; f++) {
+		struct located found;
+		struct str path;
+
+		if (agent_file_is_saved(f) || f->kind == AGENT_EACH)
+			continue;
+		if (path_join(a, policy->plan_inputs.places.home, str_of(f->path + 2), &path, e) <
+			    0 ||
+		    load_locate(a, policy, path, &found, e) < 0)
+			return err_result(e);
+		if (path_is_under(found.path, rule->path) ||
+		    (f->kind == AGENT_STATE && path_is_under(rule->path, found.path)))
+			*out = f;
+		/* An entry below it may close it again, as those of the profile do. */
+		if (*out && path_is_under(found.path, rule->path) &&
+		    plan_resolve(policy->plan, found.path).rule != rule)
+			*out = NULL;
+		if (*out)
+			return 0;
+	}
+	return 0;
+}
+
+static bool is_saved_anyway(const struct asked *asked, const cordon_policy *policy, struct str path)
+{
+	struct str home = policy->plan_inputs.places.home;
+	const struct agent_file *file =
+		path_is_under(path, home) ? agent_file_around(asked->agent, path_below(path, home))
+					  : NULL;
+
+	return file && agent_file_is_saved(file);
+}
+
+/* Once: what is open is open. A line of a profile is there to stay, and was meant. */
+static int warn_opened(struct arena *a, const struct asked *asked, const cordon_policy *policy,
+		       struct err *e)
+{
+	const struct plan *plan = policy->plan;
+
+	for (size_t i = 0; i < plan->rules.count; i++) {
+		const struct rule *rule = &plan->rules.items[i];
+		const bool is_option = rule->kind == RULE_ENTRY && rule->origin.file &&
+				       rule->origin.file[0] == '-';
+		const struct agent_file *file;
+		struct str text;
+
+		if (rule->access != ACCESS_WRITE || (!is_option && rule->kind != RULE_GRANT) ||
+		    plan_resolve(plan, rule->path).access != ACCESS_WRITE ||
+		    is_saved_anyway(asked, policy, rule->path))
+			continue;
+		if (find_opened(a, asked, policy, rule, &file, e) < 0)
+			return err_result(e);
+		if (!file)
+			continue;
+		if (arena_printf(a, &text, e,
+				 "%s%.*s lets commands change what %s obeys the next time, in %s "
+				 "(docs/agents.md)",
+				 is_option ? "" : "the grant of ", STR_ARG(rule->key),
+				 asked->agent->title, file->path) < 0)
+			return err_result(e);
+		return load_warn(&asked->load, rule->origin, text, e);
+	}
+	return 0;
+}
+
 int asked_check_agent(struct arena *a, const struct asked *asked, const cordon_policy *policy,
 		      struct err *e)
 {
@@ -490,5 +563,7 @@ int asked_check_agent(struct arena *a, const struct asked *asked, const cordon_p
 	l.in.places.home = policy->plan_inputs.places.home;
 	if (check_environment(&l, &policy->plan->policy->profile->env, e) < 0)
 		return err_result(e);
-	return check_program(a, asked->run.command[0], policy, e);
+	return check_program(a, asked->run.command[0], policy, e) < 0
+		       ? err_result(e)
+		       : warn_opened(a, asked, policy, e);
 }

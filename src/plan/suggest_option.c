@@ -9,6 +9,7 @@
 #include "plan/homes.h"
 #include "plan/obeyed.h"
 #include "plan/suggest_edit.h"
+#include "plan/words.h"
 #include "policy/metadata.h"
 
 struct option_search {
@@ -144,6 +145,11 @@ static int try_all(struct option_search *s, const struct rule *rule)
 	bool is_open;
 
 	if (rule->kind == RULE_OWN || rule->kind == RULE_UNSANDBOXED)
+		return 0;
+	/* SECURITY: nor what an agent obeys in its next session. */
+	if (s->needs->access == ACCESS_WRITE &&
+	    (rule_keeps_agent(rule, s->f.in->places.home) ||
+	     rule_keeps_agent(plan_resolve(s->plan, s->needs->subject).rule, s->f.in->places.home)))
 		return 0;
 	/*
 	 * SECURITY: not --add-write .git, which would also open the hooks and the configuration of

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "plan/builder.h"
 #include "plan/suggest_edit.h"
+#include "plan/words.h"
 
 enum trial_kind {
 	TRIAL_CHANGE, /* the access of an entry for this path alone */
@@ -569,6 +570,11 @@ static int suggest_rounds(struct path_change *pf)
 	pf->is_canonical = str_eq(canon.path, pf->path);
 	if (find_left_out(pf, &now, &left) < 0 || (left.entry && take_left_out(pf, &left) < 0))
 		return err_result(pf->f.e);
+	/* SECURITY: one attempt must not lead a person to open what the agent obeys. */
+	if (pf->wanted == ACCESS_WRITE && now.access < pf->wanted &&
+	    rule_keeps_agent(now.rule, pf->f.in->places.home))
+		return arena_printf(pf->f.a, &pf->f.change.why_not, pf->f.e, "%.*s %s",
+				    STR_ARG(pf->path), rule_agent_reason);
 	for (size_t round = 0;; round++) {
 		struct verdict v = plan_resolve(pf->plan, pf->path);
 		bool found = false;

@@ -2,7 +2,9 @@
 /* See words.h. */
 #include "plan/words.h"
 
+#include "base/path.h"
 #include "base/utf8.h"
+#include "policy/agent.h"
 
 struct str rule_label(const struct rule *rule)
 {
@@ -42,6 +44,27 @@ static const char *kind_reason(enum rule_kind kind)
 struct str rule_reason(const struct rule *rule)
 {
 	return rule->note.len ? rule->note : str_of(kind_reason(rule->kind));
+}
+
+const char rule_agent_reason[] = "stays read-only, so that a command can't change what the agent "
+				 "obeys (docs/agents.md)";
+
+bool rule_keeps_agent(const struct rule *rule, struct str home)
+{
+	const struct agent_file *file;
+
+	if (rule->kind != RULE_ENTRY || rule->access != ACCESS_READ || !rule->origin.file)
+		return false;
+	if (strcmp(rule->origin.file, "built-in") == 0) {
+		file = agent_file_find(rule->key);
+		return file && !agent_file_is_saved(file);
+	}
+	/* 'cordon agent' adds these by that option, as their names are not known before. */
+	if (strcmp(rule->origin.file, "--add-read") != 0 || !home.len ||
+	    !path_is_under(rule->key, home))
+		return false;
+	file = agent_file_around(NULL, path_below(rule->key, home));
+	return file && file->kind == AGENT_EACH;
 }
 
 void rule_add_words(struct buf *out, const struct rule *rule)

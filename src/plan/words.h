@@ -11,5 +11,14 @@ struct str rule_label(const struct rule *rule) NONNULL;
 /* Why a rule that nobody wrote exists; "" for an entry. */
 struct str rule_reason(const struct rule *rule) NONNULL;
 
+/*
+ * Whether the profile of an agent keeps from commands by it what the agent obeys (policy/agent.h), which nothing suggests
+ * to open. `home` as in struct places.
+ */
+bool rule_keeps_agent(const struct rule *rule, struct str home) NONNULL;
+
+/* Follows the path. */
+extern const char rule_agent_reason[];
+
 /* What it says, in a few words: "":root" = "read"", "".vscode" is protected". Escaped. */
 void rule_add_words(struct buf *out, const struct rule *rule) NONNULL;

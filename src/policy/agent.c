@@ -3,6 +3,7 @@
 #include "policy/agent.h"
 
 #include "base/macros.h"
+#include "base/path.h"
 
 #define STATE(path)                                                    \
 	{                                                              \
@@ -335,6 +336,38 @@ const struct agent_file *agent_file_find(struct str key)
 			if (str_is(key, f->path))
 				return f;
 	return NULL;
+}
+
+/* A '*' stands for any one name. */
+static bool is_around(struct str pattern, struct str below)
+{
+	size_t at = 0, next = 0;
+	struct str part, name;
+
+	while (path_next(pattern, &at, &part))
+		if (!path_next(below, &next, &name) || (!str_is(part, "*") && !str_eq(part, name)))
+			return false;
+	return true;
+}
+
+const struct agent_file *agent_file_around(const struct agent_profile *agent, struct str below)
+{
+	const struct agent_file *found = NULL;
+	size_t depth = 0;
+
+	for (size_t i = 0; i < agent_profile_count; i++) {
+		if (agent && agent != &agent_profiles[i])
+			continue;
+		for (const struct agent_file *f = agent_profiles[i].files; f->path; f++) {
+			struct str pattern = str_of(f->path + 2);
+
+			if (!is_around(pattern, below) || path_depth(pattern) <= depth)
+				continue;
+			found = f;
+			depth = path_depth(pattern);
+		}
+	}
+	return found;
 }
 
 bool agent_file_is_saved(const struct agent_file *file)

@@ -75,6 +75,12 @@ const struct agent_profile *agent_profile_of(struct str profile);
 /* What the key of an entry names ("~/.codex/config.toml") of any agent; NULL. */
 const struct agent_file *agent_file_find(struct str key);
 
+/*
+ * The innermost of them that has `below`, a path below the home (".codex/rules/x"), in it or is it; NULL. `agent` NULL:
+ * of any agent.
+ */
+const struct agent_file *agent_file_around(const struct agent_profile *agent, struct str below);
+
 /* Whether commands may change it, too. */
 bool agent_file_is_saved(const struct agent_file *file);
 

@@ -81,9 +81,12 @@ static void add_request(struct buf *out, const struct advice_context *in, const 
 	buf_add_text(out, " --reason WHY");
 }
 
-/* What no grant of a path lifts. */
-static const char *find_refusal(const struct rule *rule)
+/* What no grant of a path lifts, or should. */
+static const char *find_refusal(const struct advice_context *in, const struct rule *rule)
 {
+	if (rule_keeps_agent(rule, in->plan_inputs->places.home))
+		return "it stays read-only, so that a command can't change what the agent obeys: "
+		       "do without it, or tell the user";
 	switch (rule->kind) {
 	case RULE_PROTECTED:
 	case RULE_GIT:
@@ -113,7 +116,7 @@ static void advise_path(struct buf *out, const struct advice_context *in,
 			const struct denial *denial)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	const char *refusal = find_refusal(find_rule(in, denial));
+	const char *refusal = find_refusal(in, find_rule(in, denial));
 	struct str opens;
 
 	if (denial_access(denial) != ACCESS_WRITE)
@@ -157,7 +160,7 @@ static bool is_hidden(const struct advice_context *in, const struct denial *deni
 bool denial_can_be_allowed(const struct advice_context *in, const struct denial *denial)
 {
 	return denial->kind == DENIAL_PATH && denial_access(denial) == ACCESS_WRITE &&
-	       !is_hidden(in, denial) && !find_refusal(find_rule(in, denial));
+	       !is_hidden(in, denial) && !find_refusal(in, find_rule(in, denial));
 }
 
 static void add_why(struct buf *out, const struct denial *denial)

@@ -445,6 +445,33 @@ static void add_advice(struct buf *line, const struct session *s, const struct d
 	outcome_add_options(s, question, line);
 }
 
+/* By the plan, as the rule of an attempt may be that of a directory above. */
+static bool is_kept_for_agent(const struct session *s, const struct denial *denial)
+{
+	return denial->kind == DENIAL_PATH && denial_access(denial) == ACCESS_WRITE &&
+	       rule_keeps_agent(plan_resolve(s->in.plan, denial->subject).rule,
+				s->in.plan_inputs->places.home);
+}
+
+/* SECURITY: no option is named for these, but why there is none. The first stands for all. */
+static void say_kept_for_agent(const struct session *s, size_t count)
+{
+	scoped_buf line = BUF_INIT(TEXT_MAX_BYTES);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct denial *denial = &s->outcome.denials.items.items[i];
+
+		if (!is_kept_for_agent(s, denial))
+			continue;
+		buf_add_char(&line, '\'');
+		add_name(&line, denial->subject);
+		buf_printf(&line, "' %s", rule_agent_reason);
+		if (line.failed == ERR_OK)
+			s->in.warn(s->in.user, buf_str(&line));
+		return;
+	}
+}
+
 /* For what no option allows; the first of them, since one shows what to ask. */
 static void say_question(const struct session *s, size_t count)
 {
@@ -455,7 +482,8 @@ static void say_question(const struct session *s, size_t count)
 		const struct denial *denial = &d->items.items[i];
 		struct str question = find_question(s, denial);
 
-		if ((denial->option && !s->in.needs_sandbox) || !question.len || denial->is_decided)
+		if ((denial->option && !s->in.needs_sandbox) || !question.len ||
+		    denial->is_decided || is_kept_for_agent(s, denial))
 			continue;
 		add_advice(&line, s, denial, question);
 		if (line.failed == ERR_OK)
@@ -566,5 +594,6 @@ void outcome_list_denials(struct session *s)
 	say_not_asked(s);
 	if (!s->in.needs_sandbox)
 		say_options(s, count);
+	say_kept_for_agent(s, count);
 	say_question(s, count);
 }

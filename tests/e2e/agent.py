@@ -169,6 +169,49 @@ def what_is_there_already_can_be_read_and_not_changed(w: World):
     assert (w.home / ".claude/mine.sh").read_text() == "#!/bin/sh\n", said
 
 
+KEPT = "stays read-only, so that a command can't change what the agent obeys"
+
+
+@case
+def nothing_suggests_to_open_what_it_obeys(w: World):
+    d = Desk(w)
+    w.write("home/.claude/projects/-one/memory/MEMORY.md", "mine\n")
+    for name, path in (("codex", ".codex/config.toml"), ("codex", ".codex/auth.json"), ("opencode", ".config/opencode/plugin"),
+                       ("gemini", ".cache/.gemini/tmp/bin/rg"), ("claude", ".claude/projects/-one/memory/MEMORY.md")):
+        report = w.top / "report.json"
+        do = f"mkdir -p ~/{os.path.dirname(path)}; echo x >~/{path}; exit 1"
+        said = d.agent("--report", str(report), name, do=do, status=1)
+        assert f"'{w.home}/{os.path.dirname(path) if name == 'gemini' else path}" in said.err and KEPT in said.err, said
+        assert "--add-write" not in said.err and "cordon why" not in said.err, said
+        refused = [each for each in json.loads(report.read_text())["denials"] if str(w.home) in each["subject"]]
+        assert refused and not any(each["suggestions"] for each in refused), refused
+    # What lies elsewhere has its way out as before.
+    (w.home / "more").mkdir()
+    said = d.agent("codex", do="echo x >~/more/x; echo x >~/.codex/config.toml; exit 1", status=1)
+    assert f"--add-write {w.home}/more" in said.err and KEPT in said.err, said
+    assert f"--add-write {w.home}/.codex" not in said.err, said
+    found = w.run("why", "-P", ":agent-codex", "--write", str(w.home / ".codex/config.toml"), "--json").json
+    assert KEPT in found["why_not"] and not found["suggestions"], found
+
+
+@case
+def an_option_that_opens_what_it_obeys_is_warned_of_once(w: World):
+    d = Desk(w)
+    (w.home / "more").mkdir()
+    d.agent("codex", do="true")
+    warned = "what Codex obeys the next time"
+    for path in (".codex", ".codex/rules"):
+        (w.home / path).mkdir(exist_ok=True)
+        said = d.agent("--add-write", str(w.home / path), "codex", do=f"echo x >~/{path}/hooks.json")
+        assert said.err.count(warned) == 1 and f"{w.home}/{path} lets commands" in said.err, said
+        assert (w.home / path / "hooks.json").exists(), said
+        (w.home / path / "hooks.json").unlink()
+    # The entries of the profile lie below a home, and hold; and these open nothing that it obeys.
+    for path in ("more", ".codex/sessions"):
+        assert warned not in d.agent("--add-write", str(w.home / path), "codex", do="true").err, path
+    assert warned not in w.ok("run", "--add-write", str(w.home / ".codex"), "--", "true").err
+
+
 @case
 def what_a_live_session_starts_its_commands_with_is_kept(w: World):
     d = Desk(w)
