@@ -109,8 +109,13 @@ int finish_error(const struct args *args, cordon_error *error)
 
 void print_warning(void *unused, const char *text)
 {
+	static const char note[] = "note: ";
+
 	(void)unused;
-	print_message("warning: ", "33", text);
+	if (strncmp(text, note, sizeof(note) - 1) == 0)
+		print_message(note, "2", text + sizeof(note) - 1);
+	else
+		print_message("warning: ", "33", text);
 }
 
 void print_trace(void *unused, const char *text)

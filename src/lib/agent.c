@@ -60,6 +60,8 @@ struct agent_start {
 	struct inputs in;
 	const struct agent_profile *agent;
 	struct str program;
+	bool is_trial; /* nothing is made, but kept in `makes` */
+	VEC(struct imagined) makes;
 };
 
 static int find_program(struct agent_start *l, struct err *e)
@@ -238,19 +240,23 @@ static int set_words(struct agent_start *l, struct err *e)
 	return 0;
 }
 
-static void say_sandbox(const struct agent_start *l)
+/* `are_callers`: the words that switch it off are left out, as the caller has some of that kind. */
+static void say_sandbox(const struct agent_start *l, bool are_callers)
 {
 	const struct cordon_load_options *load = &l->asked->load;
-	const bool is_callers = has_word(l->asked->run.command + 1, l->agent->unless);
 	char text[512];
 
-	if (!load->on_warning || !l->agent->says)
+	if (!load->on_warning || !l->agent->has_sandbox)
 		return;
-	(void)snprintf(text, sizeof(text),
-		       is_callers ? "%s: its own sandbox can't work in this one: switch it off in "
-				    "your %s"
-				  : "%s: its own sandbox can't work in this one, so it is off: %s",
-		       l->agent->title, is_callers ? l->agent->unless : l->agent->says);
+	if (are_callers)
+		(void)snprintf(text, sizeof(text),
+			       "%s's own sandbox can't run inside Cordon's: switch it off in your "
+			       "%s",
+			       l->agent->title, l->agent->unless);
+	else
+		(void)snprintf(text, sizeof(text),
+			       "note: %s's own sandbox is off: it can't run inside Cordon's",
+			       l->agent->title);
 	load->on_warning(load->user, text);
 }
 
@@ -262,24 +268,58 @@ static int find_below_home(const struct agent_start *l, const char *path, struct
 	return path_join(l->a, l->in.places.home, str_of(path + 2), out, e);
 }
 
+/* Where the nearest that is there leads, and the rest below it. */
+static int find_future(struct arena *a, struct str path, struct str *out, struct err *e)
+{
+	struct str above = path, copy;
+	char found[PATH_MAX_BYTES];
+
+	do {
+		above = path_parent(above);
+		if (arena_copy(a, above, &copy, e) < 0)
+			return err_result(e);
+	} while (!os_real_path(copy.p, found) && above.len > 1);
+	return arena_copy(a, str_of(found), &copy, e) < 0
+		       ? err_result(e)
+		       : path_join(a, copy, path_below(path, above), out, e);
+}
+
+static int note_missing(struct agent_start *l, struct str path, bool is_file, struct err *e)
+{
+	struct imagined *added;
+	struct os_file file;
+	struct str future;
+
+	if (os_look(path, &file, e) < 0)
+		return err_result(e);
+	if (file.type != OS_MISSING)
+		return 0;
+	if (find_future(l->a, path, &future, e) < 0 || !(added = VEC_PUSH(l->a, &l->makes, e)))
+		return err_result(e);
+	*added = (struct imagined){ .path = future, .is_file = is_file };
+	return 0;
+}
+
 /* Both are for their owner alone, as agents make them. */
-static int make_directory(const struct agent_start *l, const char *path, struct err *e)
+static int make_directory(struct agent_start *l, const char *path, struct err *e)
 {
 	struct str directory, inner;
 
 	if (find_below_home(l, path, &directory, e) < 0 ||
 	    path_join(l->a, directory, STR("x"), &inner, e) < 0)
 		return err_result(e);
-	return os_make_parents(inner, e);
+	return l->is_trial ? note_missing(l, directory, false, e) : os_make_parents(inner, e);
 }
 
-static int make_file(const struct agent_start *l, const char *path, const char *text, struct err *e)
+static int make_file(struct agent_start *l, const char *path, const char *text, struct err *e)
 {
 	struct str place;
 	struct os_file file;
 
 	if (find_below_home(l, path, &place, e) < 0 || os_look(place, &file, e) < 0)
 		return err_result(e);
+	if (l->is_trial)
+		return note_missing(l, place, true, e);
 	if (file.type != OS_MISSING || os_create_file(place, str_of(text), false, e) == 0)
 		return 0;
 	if (e->code != ERR_SYS || e->os_error != EEXIST)
@@ -289,7 +329,7 @@ static int make_file(const struct agent_start *l, const char *path, const char *
 }
 
 /* What is writable has to be there: the directory around it is read-only. */
-static int make_state(const struct agent_start *l, const struct agent_file *f, struct err *e)
+static int make_state(struct agent_start *l, const struct agent_file *f, struct err *e)
 {
 	switch (f->kind) {
 	case AGENT_STATE:
@@ -306,7 +346,7 @@ static int make_state(const struct agent_start *l, const struct agent_file *f, s
 	return 0;
 }
 
-static int make_states(const struct agent_start *l, struct err *e)
+static int make_states(struct agent_start *l, struct err *e)
 {
 	for (const struct agent_file *f = l->agent->files; f->path; f++)
 		if (make_state(l, f, e) < 0)
@@ -321,10 +361,9 @@ static int make_states(const struct agent_start *l, struct err *e)
 typedef VEC(const char *) path_texts;
 
 struct scan {
-	const struct agent_start *l;
+	struct agent_start *l;
 	struct str above; /* "~/.claude/projects" */
 	struct str inner; /* what to look for in each directory there */
-	bool is_rehearsal;
 	path_texts found;
 };
 
@@ -366,7 +405,12 @@ static int look_at_project(void *arg, struct str name, enum os_type type, struct
 	    (s->inner.len && path_join(s->l->a, path, s->inner, &path, e) < 0) ||
 	    path_join(s->l->a, path, STR("x"), &inner, e) < 0)
 		return err_result(e);
-	if (!s->is_rehearsal && os_make_parents(inner, e) < 0) {
+	if (os_look(path, &file, e) < 0)
+		return err_result(e);
+	if (s->l->is_trial && file.type == OS_MISSING)
+		return note_missing(s->l, path, false, e) < 0 ? err_result(e)
+							      : add_found(s, path, e);
+	if (!s->l->is_trial && os_make_parents(inner, e) < 0) {
 		if (e->code != ERR_SYS || (e->os_error != EACCES && e->os_error != EROFS))
 			return err_wrap(e, "the state of %s", s->l->agent->title);
 		err_clear(e);
@@ -417,14 +461,56 @@ static int add_reads(struct agent_start *l, const struct scan *s, struct err *e)
  * SECURITY: what an agent obeys in a directory that it saves in. These lie in directories that have any name, and an
  * entry with a '*' can only deny (P6).
  */
-static int keep_obeyed(struct agent_start *l, bool is_rehearsal, struct err *e)
+static int keep_obeyed(struct agent_start *l, struct err *e)
 {
-	struct scan s = { .l = l, .is_rehearsal = is_rehearsal };
+	struct scan s = { .l = l };
 
 	for (const struct agent_file *f = l->agent->files; f->path; f++)
 		if (f->kind == AGENT_EACH && look_in_each(&s, f->path, e) < 0)
 			return err_result(e);
 	return add_reads(l, &s, e);
+}
+
+/* ---- First whether it may start, then what it needs ----------------------------------------------------------- */
+
+/* With the policy as it would be. Nobody is asked or told: that is for the run. */
+static int judge(struct agent_start *l, struct err *e)
+{
+	struct asked trial = *l->asked;
+	struct callbacks silent;
+	cordon_policy *policy;
+	int status;
+
+	trial.run.load = &trial.load;
+	trial.run.ask = NULL;
+	trial.run.on_ask = NULL;
+	trial.run.ask_timeout_ms = 0;
+	trial.run.flags &= ~(uint64_t)CORDON_RUN_RETRY;
+	trial.load.on_warning = NULL;
+	trial.load.on_progress = NULL;
+	policy = callbacks_load(&silent, l->a, &trial, true, e);
+	status = policy ? asked_check_agent(l->a, &trial, policy, e) : err_result(e);
+	cordon_policy_free(policy);
+	return status;
+}
+
+static int prepare(struct agent_start *l, bool is_rehearsal, struct err *e)
+{
+	struct asked *asked = l->asked;
+	const struct cordon_load_options before = asked->load;
+
+	l->is_trial = true;
+	if (make_states(l, e) < 0 || keep_obeyed(l, e) < 0)
+		return err_result(e);
+	asked->makes = l->makes.items;
+	asked->make_count = l->makes.count;
+	if (is_rehearsal || (l->makes.count && judge(l, e) < 0))
+		return is_rehearsal ? 0 : err_result(e);
+	asked->makes = NULL;
+	asked->make_count = 0;
+	asked->load = before;
+	l->is_trial = false;
+	return make_states(l, e) < 0 ? err_result(e) : keep_obeyed(l, e);
 }
 
 /* ---- All of it ---------------------------------------------------------------------------------------------- */
@@ -435,8 +521,11 @@ int asked_agent(struct arena *a, struct asked *asked, bool is_rehearsal, struct 
 				 .asked = asked,
 				 .in = { .a = a, .texts = a, .options = &asked->load },
 				 .agent = NULL };
+	bool are_callers;
 
 	asked->agent = NULL;
+	asked->makes = NULL;
+	asked->make_count = 0;
 	if (!(asked->run.flags & CORDON_RUN_AGENT))
 		return 0;
 	if (asked->run.flags & CORDON_RUN_SHELL || asked->run.policy)
@@ -451,11 +540,11 @@ int asked_agent(struct arena *a, struct asked *asked, bool is_rehearsal, struct 
 		return err_result(e);
 	if (!l.in.places.home.len)
 		return FAIL_CAUSE(e, CAUSE_HOME_UNKNOWN, "the home directory is not known");
-	if (check_moves(&l, e) < 0 || (!is_rehearsal && make_states(&l, e) < 0) ||
-	    keep_obeyed(&l, is_rehearsal, e) < 0)
+	are_callers = has_word(asked->run.command + 1, l.agent->unless);
+	if (check_moves(&l, e) < 0 || set_words(&l, e) < 0 || prepare(&l, is_rehearsal, e) < 0)
 		return err_result(e);
-	say_sandbox(&l);
-	return set_words(&l, e);
+	say_sandbox(&l, are_callers);
+	return 0;
 }
 
 static int check_program(struct arena *a, const char *program, const cordon_policy *policy,

@@ -116,7 +116,9 @@ cordon_policy *callbacks_load(struct callbacks *callbacks, struct arena *a, stru
 {
 	struct run_needs needs = { .port_option = find_port_option(&asked->run),
 				   .keeps_log = !is_rehearsal && !asked->run.audit_file,
-				   .asks = ask_is_wanted(&asked->run) };
+				   .asks = ask_is_wanted(&asked->run),
+				   .makes = asked->makes,
+				   .make_count = asked->make_count };
 
 	*callbacks = (struct callbacks){ .a = a,
 					 .on_warning = asked->load.on_warning,

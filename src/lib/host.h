@@ -35,3 +35,20 @@ void host_view_freeze(struct host_view *view) NONNULL;
 
 /* Always asks the system. */
 const struct host *host_now(void);
+
+/* ---- imagined.c: the host with what a run will have made before it starts ------------------------------------ */
+
+struct imagined {
+	struct str path; /* canonical, missing */
+	bool is_file;	 /* else a directory, as all above it are */
+};
+
+struct imagined_host {
+	struct host below;
+	const struct imagined *items;
+	size_t count;
+};
+
+/* Answers through `h`, which must outlive the host, as must `items`. */
+struct host imagined_host_init(struct imagined_host *h, const struct host *below,
+			       const struct imagined *items, size_t count) NONNULL;

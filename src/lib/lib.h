@@ -74,7 +74,9 @@ struct run_needs {
 	bool allows_home;   /* nothing is run in the workspace, be it a home (P5) */
 	/* One root more than the profile has, a canonical path; "": none. It counts for load_new(). */
 	struct str root;
-	bool root_is_read_only;	     /* whatever the policy says */
+	bool root_is_read_only;	      /* whatever the policy says */
+	const struct imagined *makes; /* as if these were there; copied by nobody */
+	size_t make_count;
 	const struct layer *ceiling; /* of load_again(): one layer more, that narrows; NULL: none */
 };
 

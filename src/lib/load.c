@@ -302,6 +302,14 @@ static int build_plan(struct cordon_policy *p, const struct inputs *in,
 	struct teller teller;
 
 	p->host = in->view ? *in->host : host_view_init(&p->view, in->a);
+	if (in->run && in->run->make_count) {
+		struct imagined_host *imagined = ARENA_NEW(in->a, struct imagined_host, e);
+		const struct host below = p->host;
+
+		if (!imagined)
+			return err_result(e);
+		p->host = imagined_host_init(imagined, &below, in->run->makes, in->run->make_count);
+	}
 	p->plan_inputs.host = &p->host;
 	teller_init(&teller, options->on_progress, options->user);
 	p->view.progress = &teller.progress;

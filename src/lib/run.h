@@ -47,6 +47,8 @@ struct asked {
 	struct cordon_run_options run;
 	struct cordon_load_options load;   /* run.load points here */
 	const struct agent_profile *agent; /* by asked_agent(); NULL: none */
+	const struct imagined *makes;	   /* what a rehearsal says would be made; the same */
+	size_t make_count;
 };
 
 /* Reads, completes and checks it: the command, the flags. ERR_ARGUMENT, ERR_LIMIT. */
@@ -78,7 +80,10 @@ int asked_shell(struct arena *a, const struct asked *asked, const cordon_policy 
 
 /* ---- agent.c ----------------------------------------------------------------------------- */
 
-/* With CORDON_RUN_AGENT: its profile, program, options and variables. A rehearsal makes no directories. */
+/*
+ * With CORDON_RUN_AGENT: its profile, program, options and variables, and what it saves its state in. A rehearsal makes
+ * nothing. Else what is missing is made once asked_check_agent() has nothing against the policy.
+ */
 int asked_agent(struct arena *a, struct asked *asked, bool is_rehearsal, struct err *e)
 	MUST_CHECK NONNULL;
 

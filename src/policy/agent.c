@@ -290,22 +290,21 @@ static const char *const none[] = { NULL };
 
 const struct agent_profile agent_profiles[] = {
 	{ "claude", "Claude Code", "claude", claude_files, claude_hosts, claude_keys,
-	  claude_variables, claude_words, "--settings", "--settings has sandbox.enabled=false",
-	  claude_moves, NULL, NULL },
+	  claude_variables, claude_words, "--settings", true, claude_moves, NULL, NULL },
 	{ "codex", "Codex", "codex", codex_files, codex_hosts, codex_keys, codex_variables,
-	  codex_words, NULL, "sandbox_mode=\"danger-full-access\"", codex_moves, NULL, NULL },
+	  codex_words, NULL, true, codex_moves, NULL, NULL },
 	{ "copilot", "Copilot CLI", "copilot", copilot_files, copilot_hosts, copilot_keys,
-	  copilot_variables, none, NULL, NULL, copilot_moves, "~/.copilot/config.json",
+	  copilot_variables, none, NULL, false, copilot_moves, "~/.copilot/config.json",
 	  "{\n  \"firstLaunchAt\": \"2026-01-01T00:00:00.000Z\"\n}\n" },
 	{ "gemini", "Gemini CLI", "gemini", gemini_files, gemini_hosts, gemini_keys,
-	  gemini_variables, none, NULL, "GEMINI_SANDBOX=false", gemini_moves, NULL, NULL },
+	  gemini_variables, none, NULL, true, gemini_moves, NULL, NULL },
 	{ "opencode", "opencode", "opencode", opencode_files, opencode_hosts, opencode_keys,
-	  opencode_variables, none, NULL, NULL, opencode_moves, "~/.config/opencode/.gitignore",
+	  opencode_variables, none, NULL, false, opencode_moves, "~/.config/opencode/.gitignore",
 	  "node_modules\npackage.json\npackage-lock.json\nbun.lock\n.gitignore\n" },
-	{ "pi", "pi", "pi", pi_files, pi_hosts, pi_keys, pi_variables, none, NULL, NULL, pi_moves,
+	{ "pi", "pi", "pi", pi_files, pi_hosts, pi_keys, pi_variables, none, NULL, false, pi_moves,
 	  NULL, NULL },
 	{ "qwen", "Qwen Code", "qwen", qwen_files, qwen_hosts, qwen_keys, qwen_variables, none,
-	  NULL, "QWEN_SANDBOX=false", qwen_moves, "~/.qwen/output-language.md", qwen_language },
+	  NULL, true, qwen_moves, "~/.qwen/output-language.md", qwen_language },
 };
 
 const size_t agent_profile_count = COUNT_OF(agent_profiles);

@@ -58,7 +58,7 @@ struct agent_profile {
 	const char *const
 		*words;	    /* its own options, before those of the caller; NULL behind the last */
 	const char *unless; /* the words are left out where the caller has this one; NULL */
-	const char *says;   /* said at the start; NULL: nothing */
+	bool has_sandbox;   /* one of its own, which the words or variables switch off */
 	const struct agent_move *moves;
 	/* A file that it does not start without, and what it would have made; NULL. */
 	const char *first_file, *first_text;

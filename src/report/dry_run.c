@@ -15,7 +15,8 @@ struct rehearsed {
 	struct session_request in; /* its ports */
 	struct str audit_file;	   /* "" when nothing would be logged */
 	str_list steps;
-	size_t placeholder_count; /* their steps come first */
+	size_t made_count;	  /* what would be made, whose steps come first */
+	size_t placeholder_count; /* theirs follow */
 };
 
 /* ---- The network ------------------------------------------------------------------------ */
@@ -150,6 +151,17 @@ static void print_placeholders(struct page *p, const struct rehearsed *x)
 
 /* ---- All of it -------------------------------------------------------------------------- */
 
+static void print_made(struct page *p, const struct rehearsed *x)
+{
+	if (x->made_count)
+		page_style(p, STYLE_TITLE, "\nbefore the start it would\n");
+	for (size_t i = 0; i < x->made_count; i++) {
+		page_text(p, "  ");
+		page_str(p, x->steps.items[i]);
+		page_line(p);
+	}
+}
+
 static void print_text(struct page *p, const void *data)
 {
 	const struct rehearsed *x = data;
@@ -158,6 +170,7 @@ static void print_text(struct page *p, const void *data)
 	if (!p->is_brief) {
 		run_print_subject(p, &subject);
 		print_network(p, x);
+		print_made(p, x);
 		page_style(p, STYLE_TITLE, "\nit would be tried as\n");
 		for (size_t i = 0; x->rehearsal.programs[i]; i++) {
 			page_text(p, "  ");
@@ -169,7 +182,8 @@ static void print_text(struct page *p, const void *data)
 	}
 	if (!p->is_brief)
 		print_placeholders(p, x);
-	for (size_t i = p->is_brief ? 0 : x->placeholder_count; i < x->steps.count; i++) {
+	for (size_t i = p->is_brief ? 0 : x->made_count + x->placeholder_count; i < x->steps.count;
+	     i++) {
 		page_text(p, p->is_brief ? "" : "  ");
 		page_str(p, x->steps.items[i]);
 		page_line(p);
@@ -213,11 +227,27 @@ static int add_placeholders(struct arena *a, struct rehearsed *x, struct err *e)
 	return 0;
 }
 
-static int split_steps(struct arena *a, struct rehearsed *x, struct err *e)
+static int add_made(struct arena *a, struct rehearsed *x, const struct asked *asked, struct err *e)
+{
+	for (size_t i = 0; i < asked->make_count; i++) {
+		const struct imagined *made = &asked->makes[i];
+		struct str *line = VEC_PUSH(a, &x->steps, e);
+
+		if (!line || arena_printf(a, line, e, "create %s %.*s",
+					  made->is_file ? "the file" : "the directory",
+					  STR_ARG(made->path)) < 0)
+			return err_result(e);
+	}
+	x->made_count = asked->make_count;
+	return 0;
+}
+
+static int split_steps(struct arena *a, struct rehearsed *x, const struct asked *asked,
+		       struct err *e)
 {
 	struct str rest;
 
-	if (add_placeholders(a, x, e) < 0)
+	if (add_made(a, x, asked, e) < 0 || add_placeholders(a, x, e) < 0)
 		return err_result(e);
 	if (arena_copy(a, buf_str(&x->rehearsal.steps), &rest, e) < 0)
 		return err_result(e);
@@ -263,7 +293,7 @@ static int rehearse(cordon_report *report, struct asked *asked, struct err *e)
 	x->rehearsal.steps = (struct buf)BUF_INIT(REPORT_MAX_BYTES);
 	status = session_rehearse(a, &x->in, &x->rehearsal, e);
 	if (status == 0)
-		status = split_steps(a, x, e);
+		status = split_steps(a, x, asked, e);
 	if (status == 0)
 		status = find_log(a, x, e);
 	buf_done(&x->rehearsal.steps);

@@ -97,16 +97,16 @@ def own_options_come_first_and_are_said(w: World):
     said = d.agent("codex", "exec", "x", do='cat "$TMPDIR/args"')
     assert said.out.splitlines()[:3] == ["--no-daemon", "--config", 'sandbox_mode="danger-full-access"'], said
     assert "features.shell_snapshot=false" in said.out.splitlines(), said
-    assert said.out.splitlines()[-2:] == ["exec", "x"] and said.err.count("Codex: its own sandbox") == 1, said
+    assert said.out.splitlines()[-2:] == ["exec", "x"] and said.err == "cordon: note: Codex's own sandbox is off: it can't run inside Cordon's\n", said
     assert d.agent("--quiet", "codex", do="true").err == ""
     assert d.agent("claude", do="echo $CLAUDE_CODE_DISABLE_AUTO_MEMORY").out == "1\n"
     said = d.agent("claude", "-p", do='cat "$TMPDIR/args"; echo $DISABLE_AUTOUPDATER')
     assert json.loads(said.out.splitlines()[1]) == {"sandbox": {"enabled": False}}, said
     said = d.agent("claude", "--settings=x", do='cat "$TMPDIR/args"')
-    assert said.out == "--settings=x\n" and "your --settings" in said.err, said
+    assert said.out == "--settings=x\n" and "warning: Claude Code's own sandbox can't run inside Cordon's: switch it off in your --settings" in said.err, said
     assert d.agent("--env", "GEMINI_SANDBOX=docker", "gemini", do="echo $GEMINI_SANDBOX").out == "docker\n"
     assert d.agent("gemini", do="echo $GEMINI_SANDBOX").out == "false\n"
-    assert "its own sandbox" not in d.agent("pi", do="true").err
+    assert "own sandbox" not in d.agent("pi", do="true").err
 
 
 @case
@@ -352,6 +352,27 @@ def options_of_run_count(w: World):
 
 
 @case
+def a_rehearsal_shows_the_run_as_it_would_be(w: World):
+    d = Desk(w)
+    w.write("home/.claude/projects/-one/one.jsonl", "{}\n")
+    for name in NAMES:
+        fresh = [f"{w.home}/{state}" for state in SAVED[name] if not (w.home / state).exists()]
+        first = w.ok("agent", "--dry-run", "--json", name).json
+        schema.check(first)
+        made = [step.removeprefix("create the directory ") for step in first["steps"] if step.startswith("create the directory")]
+        assert set(fresh) <= set(made) and not any(os.path.exists(path) for path in made), (name, made, fresh)
+        assert not [each for each in first["warnings"] if "left out" in each or "create it" in each], first["warnings"]
+        text = d.agent("--dry-run", name)
+        assert "before the start it would\n  create the " in text.out and f"create the directory {made[0]}\n" in text.out, text
+        assert "left out" not in text.err, text
+        d.agent(name, do="true")
+        assert all(os.path.isdir(path) for path in made), (name, made)
+        then = w.ok("agent", "--dry-run", "--json", name).json
+        assert [step for step in first["steps"] if not step.startswith("create the ")] == then["steps"], (name, first, then)
+    assert f"create the directory" not in d.agent("--dry-run", "claude").out
+
+
+@case
 def state_that_lies_elsewhere_is_refused(w: World):
     d = Desk(w)
     err = d.agent("codex", status=125, env={"CODEX_HOME": "/elsewhere"}).err
@@ -385,9 +406,12 @@ def state_that_options_or_the_profile_move_is_refused(w: World):
 @case
 def a_program_that_a_command_could_replace_is_refused(w: World):
     d = Desk(w, agents=())
-    d.script(w.repo / "node_modules/.bin/pi", "echo ran")
     path = {"PATH": f"{w.repo}/node_modules/.bin:{os.environ['PATH']}"}
-    assert w.cause("agent", "pi", env=path) == "agent_writable"
+    for name in ("pi", "opencode"):
+        d.script(w.repo / "node_modules/.bin" / name, "echo ran")
+        before = sorted(w.home.rglob("*"))
+        assert w.cause("agent", name, env=path) == "agent_writable"
+        assert sorted(w.home.rglob("*")) == before, "a start that is refused makes nothing"
     (d.bin / "pi").symlink_to(w.repo / "node_modules/.bin/pi")
     assert w.cause("agent", "pi") == "agent_writable"
     (d.bin / "pi").unlink()
