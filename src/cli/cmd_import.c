@@ -13,6 +13,29 @@ const char about_import[] =
 	"at\n"
 	"the workspace, or, where that would not be safe, at the working directory (-C).";
 
+/* With what a user of that tool would write. */
+static const char *text_of_missing(const char *tool)
+{
+	static const struct {
+		const char *tool, *text;
+	} all[] = {
+#define NEEDS(tool, file)                                                                      \
+	{ tool, "'cordon import' needs the name of a tool, and its files: cordon import " tool \
+		" " file }
+		NEEDS("claude", "~/.claude/settings.json"),
+		NEEDS("codex", "~/.codex/config.toml"),
+		NEEDS("gemini", "~/.gemini/settings.json"),
+		NEEDS("opencode", "~/.config/opencode/opencode.json"),
+		NEEDS("srt", "~/.srt-settings.json"),
+#undef NEEDS
+	};
+	size_t i = sizeof(all) / sizeof(*all) - 1;
+
+	while (i > 0 && strcmp(tool, all[i].tool) != 0)
+		i--;
+	return all[i].text;
+}
+
 int cmd_import(const struct args *args)
 {
 	const char *output = args_text(args, OPT_OUTPUT);
@@ -29,7 +52,8 @@ int cmd_import(const struct args *args)
 	cordon_error *error;
 
 	if (args->operand_count < 2) {
-		complain_usage(args, "'cordon import' needs the name of a tool, and its files");
+		complain_usage(args, "%s",
+			       text_of_missing(args->operand_count ? args->operand : ""));
 		return EXIT_CORDON;
 	}
 	if (output && strcmp(output, "-") == 0)

@@ -195,19 +195,23 @@ static void warn(const struct cordon_load_options *load, const struct imported *
 	}
 }
 
-static int write_output(struct arena *a, const char *output, struct str directory, bool replaces,
+/* The directory of the user's own configuration is made, as 'cordon init' does. */
+static int write_output(struct arena *a, const char *output, const struct inputs *in, bool replaces,
 			struct made *made, struct err *e)
 {
 	char shown[512];
+	struct str above;
+	struct os_file file;
 
-	if (path_plain(a, directory, str_of(output), &made->output, e) < 0)
+	if (path_plain(a, in->directory.path, str_of(output), &made->output, e) < 0)
 		return err_result(e);
-	if (os_create_file(made->output, made->imported.text, replaces, e) == 0)
-		return 0;
-	if (e->code == ERR_SYS && e->os_error == EEXIST)
-		return FAIL(e, ERR_ARGUMENT, "'%s' exists already; --force replaces it",
-			    utf8_show(made->output, shown, sizeof(shown)));
-	return err_result(e);
+	above = path_parent(made->output);
+	if (os_look(above, &file, e) < 0)
+		return err_result(e);
+	if (file.type == OS_MISSING && !str_eq(made->output, in->default_user_file))
+		return FAIL(e, ERR_ARGUMENT, "the directory '%s' does not exist; create it first",
+			    utf8_show(above, shown, sizeof(shown)));
+	return config_write(made->output, made->imported.text, replaces, e);
 }
 
 static int make(cordon_report *report, const struct cordon_import_options *options,
@@ -238,8 +242,8 @@ static int make(cordon_report *report, const struct cordon_import_options *optio
 	    check(&made->imported, e) < 0)
 		return err_result(e);
 	if (options->output &&
-	    write_output(a, options->output, host.directory,
-			 (options->flags & CORDON_IMPORT_REPLACE) != 0, made, e) < 0)
+	    write_output(a, options->output, &in, (options->flags & CORDON_IMPORT_REPLACE) != 0,
+			 made, e) < 0)
 		return err_result(e);
 	warn(load, &made->imported);
 	report->data = made;

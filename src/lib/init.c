@@ -74,6 +74,28 @@ static void add_accepted(struct buf *out)
 	buf_add_text(out, "]\n\n");
 }
 
+int config_write(struct str path, struct str text, bool replaces, struct err *e)
+{
+	char shown[512];
+	struct os_file file;
+
+	if (replaces) {
+		if (os_look(path, &file, e) < 0)
+			return err_result(e);
+		if (file.type == OS_LINK)
+			return FAIL(e, ERR_ARGUMENT,
+				    "'%s' is a link, which --force would replace; name the file "
+				    "that it leads to",
+				    utf8_show(path, shown, sizeof(shown)));
+	}
+	if (os_create_file(path, text, replaces, e) == 0)
+		return 0;
+	if (e->code == ERR_SYS && e->os_error == EEXIST)
+		return FAIL(e, ERR_ARGUMENT, "'%s' exists already; --force replaces it",
+			    utf8_show(path, shown, sizeof(shown)));
+	return err_result(e);
+}
+
 static int write_starter(cordon_report *report, const struct cordon_load_options *options,
 			 const char *file, bool replaces, struct err *e)
 {
@@ -95,14 +117,8 @@ static int write_starter(cordon_report *report, const struct cordon_load_options
 	if (!written->path.len)
 		return FAIL(e, ERR_ARGUMENT,
 			    "can't find your configuration: $HOME is not set; name a FILE");
-	if (os_create_file(written->path, buf_str(&text), replaces, e) < 0) {
-		char shown[512];
-
-		if (e->code == ERR_SYS && e->os_error == EEXIST)
-			return FAIL(e, ERR_ARGUMENT, "'%s' exists already; --force replaces it",
-				    utf8_show(written->path, shown, sizeof(shown)));
+	if (config_write(written->path, buf_str(&text), replaces, e) < 0)
 		return err_result(e);
-	}
 	report->data = written;
 	report->print_text = print_text;
 	report->schema = "init/1";

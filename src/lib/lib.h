@@ -290,6 +290,14 @@ int load_reach(struct arena *a, const struct cordon_policy *p, struct str path, 
 int load_subject(struct arena *a, const struct cordon_policy *p, struct str path, struct str *out,
 		 struct err *e) MUST_CHECK NONNULL;
 
+/* ---- init.c -------------------------------------------------------------------- */
+
+/*
+ * A new configuration file; with `replaces` in place of one that is there, but not of a link, which nobody means to lose.
+ * ERR_ARGUMENT, ERR_SYS.
+ */
+int config_write(struct str path, struct str text, bool replaces, struct err *e) MUST_CHECK NONNULL;
+
 /* ---- starter.c ----------------------------------------------------------------- */
 
 extern const char starter_config[];

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -146,12 +147,34 @@ def import_writes_a_file_once(w: World):
 
 
 @case
+def no_link_is_replaced_and_no_directory_made(w: World):
+    (w.repo / "srt.json").write_text(SRT)
+    (w.repo / "real.toml").write_text("mine\n")
+    (w.repo / "link.toml").symlink_to("real.toml")
+    for words in (["import", "srt", "srt.json", "-o", "link.toml"], ["init", str(w.repo / "link.toml")]):
+        for force in ([], ["--force"]):
+            err = w.fails(*words, *force).err
+            assert "link.toml" in err and ("is a link" in err) == bool(force), err
+            assert (w.repo / "link.toml").is_symlink() and (w.repo / "real.toml").read_text() == "mine\n", words
+    w.ok("import", "srt", "srt.json", "-o", "real.toml", "--force")
+    assert "permissions.srt" in (w.repo / "link.toml").read_text()
+    err = w.fails("import", "srt", "srt.json", "-o", "gone/deep/new.toml").err
+    assert f"'{w.repo}/gone/deep' does not exist" in err and not (w.repo / "gone").exists(), err
+    # That of the user's own configuration is made, as 'cordon init' does.
+    shutil.rmtree(w.config.parent, ignore_errors=True)
+    w.ok("import", "srt", "srt.json", "-o", str(w.config))
+    assert w.config.exists()
+
+
+@case
 def import_says_what_is_wrong(w: World):
     (w.repo / "bad.json").write_text('{"network": {}, "filesystem": {}}')
     assert "bad.json:1:" in w.fails("import", "srt", "bad.json").err
     assert "does not exist" in w.fails("import", "srt", "gone.json").err
     assert "claude, codex" in w.fails("import", "emacs", "bad.json").err
     assert "needs the name" in w.fails("import", "srt").err
+    assert "cordon import srt ~/.srt-settings.json" in w.fails("import", "srt").err
+    assert "cordon import claude ~/.claude/settings.json" in w.fails("import").err
     assert "one file" in w.fails("import", "srt", "bad.json", "bad.json").err
 
 
