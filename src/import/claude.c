@@ -73,6 +73,12 @@ static int add_any_depth(struct rules *r, enum rule_kind kind, struct str path, 
 		return err_result(e);
 	if (!is_deny(kind) || !bare.len || str_find(bare, '/') < bare.len || str_is(bare, "**"))
 		return 0;
+	if (kind == RULE_NO_WRITE &&
+	    rules_note(r, origin, e,
+		       "\"%.*s\": nor can it be read, as only a pattern names it at every depth, "
+		       "and a pattern denies both",
+		       STR_ARG(text)) < 0)
+		return err_result(e);
 	if (arena_printf(r->a, &deep, e, "**/%.*s", (int)bare.len, bare.p) < 0)
 		return err_result(e);
 	return rules_add_path(r, kind, BASE_WORKSPACE, deep, SYNTAX_GLOB, text, origin, e);
@@ -140,7 +146,7 @@ static int add_fetch_rule(struct rules *r, const struct tool_rule *t, struct err
 	static const struct str domain = STR_INIT("domain:");
 
 	if (t->is_bare && t->what != RULE_IS_ALLOW) {
-		r->network_is_off = true;
+		rules_turn_off(r, t->text, t->origin);
 		return 0;
 	}
 	if (!str_has_prefix(t->specifier, domain)) {
@@ -148,7 +154,7 @@ static int add_fetch_rule(struct rules *r, const struct tool_rule *t, struct err
 			return rules_note(r, t->origin, e, "\"%.*s\" names no host",
 					  STR_ARG(t->text));
 		/* Nobody knows what it denies. */
-		r->network_is_off = true;
+		rules_turn_off(r, t->text, t->origin);
 		return rules_note(r, t->origin, e, "\"%.*s\" names no host, so none is allowed",
 				  STR_ARG(t->text));
 	}
@@ -173,11 +179,9 @@ static int add_named(struct rules *r, const struct tool_rule *t, struct err *e)
 	    (writes && add_file_rule(r, t, true, e) < 0) ||
 	    (fetches && add_fetch_rule(r, t, e) < 0))
 		return err_result(e);
-	return reads || writes || fetches
-		       ? 0
-		       : rules_note(r, t->origin, e,
-				    "\"%.*s\": no rule for this tool can be said here",
-				    STR_ARG(t->text));
+	return reads || writes || fetches ? 0
+					  : rules_note(r, t->origin, e, "\"%.*s\": %s",
+						       STR_ARG(t->text), no_such_rules);
 }
 
 static int add_tool_rule(struct rules *r, struct tool_rule *t, struct err *e)

@@ -4,6 +4,7 @@
  * entry decides, so each line stays a line.
  */
 #include "base/glob.h"
+#include "base/nearest.h"
 #include "base/toml.h"
 #include "import/rules.h"
 #include "policy/tree.h"
@@ -651,6 +652,21 @@ static int mode_rank(const struct toml *mode)
 	return str_is(mode->string, "workspace-write") ? 1 : 0;
 }
 
+static int note_unknown_mode(struct codex *c, const struct toml *mode, struct err *e)
+{
+	static const char *const known[] = { "read-only", "workspace-write", "danger-full-access" };
+	const char *meant;
+
+	for (size_t i = 0; i < COUNT_OF(known); i++)
+		if (str_is(mode->string, known[i]))
+			return 0;
+	meant = nearest_name(mode->string, known, COUNT_OF(known));
+	return rules_note(c->r, mode->origin, e,
+			  "codex has no sandbox_mode \"%.*s\", so it is read-only here%s%s%s",
+			  STR_ARG(mode->string), meant ? "; did you mean \"" : "",
+			  meant ? meant : "", meant ? "\"?" : "");
+}
+
 /* The lesser of what the file says at its top and in its [profiles.X]. */
 static int find_mode(struct codex *c, const struct toml **out, struct err *e)
 {
@@ -677,6 +693,8 @@ static int use_selected(struct codex *c, struct err *e)
 
 	if (find_typed(c->config, "default_permissions", TOML_STRING, &name, e) < 0 ||
 	    find_mode(c, &mode, e) < 0)
+		return err_result(e);
+	if (mode && note_unknown_mode(c, mode, e) < 0)
 		return err_result(e);
 	if (name && mode) {
 		if (rules_note(c->r, mode->origin, e,

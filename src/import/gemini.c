@@ -174,9 +174,8 @@ static int exclude_tools(struct rules *r, const struct json *list, const struct 
 			 e) < 0)
 			return err_result(e);
 		if ((is_one_of(tool, others) || is_of_mcp(tool)) &&
-		    rules_note(r, value_origin(file->name, item), e,
-			       "\"%.*s\": no rule for this tool can be said here",
-			       STR_ARG(item->string)) < 0)
+		    rules_note(r, value_origin(file->name, item), e, "\"%.*s\": %s",
+			       STR_ARG(item->string), no_such_rules) < 0)
 			return err_result(e);
 	}
 	return 0;
@@ -259,7 +258,8 @@ int import_gemini(struct rules *r, const struct import_file *files, size_t count
 	for (size_t i = 0; i < count; i++) {
 		bool is_rules = str_has_suffix(files[i].path, STR(".toml"));
 
-		if ((is_rules ? import_rules(r, &files[i], &t, e)
+		if (file_check_not_empty(&files[i], e) < 0 ||
+		    (is_rules ? import_rules(r, &files[i], &t, e)
 			      : import_settings(r, &files[i], &t, e)) < 0)
 			return err_result(e);
 	}

@@ -138,7 +138,8 @@ int unrelated_note(struct rules *r, struct origin origin, const struct buf *list
 	if (buf_check(list, e) < 0)
 		return err_result(e);
 	return !list->len ? 0
-			  : rules_note(r, origin, e, "no permissions of files or hosts: %.*s",
+			  : rules_note(r, origin, e,
+				       "ignored, says nothing about files or hosts: %.*s",
 				       STR_ARG(buf_str(list)));
 }
 

@@ -288,7 +288,7 @@ static int add_tool(struct rules *r, const struct json_member *m, const struct i
 	if (m->value.boolean || (!writes && !reads))
 		return rules_note(r, origin, e, "tools.%.*s: %s", STR_ARG(m->name),
 				  m->value.boolean ? "opens nothing that another rule denies"
-						   : "no rule for this tool can be said here");
+						   : no_such_rules);
 	if ((writes && add_denied(r, origin, file, &t->edit, e) < 0) ||
 	    (reads && add_denied(r, origin, file, &t->read, e) < 0))
 		return err_result(e);
@@ -313,6 +313,8 @@ static int import_file(struct rules *r, const struct import_file *file, struct t
 
 	if (!root)
 		return err_wrap(e, "%s", file->name);
+	if (file_check_not_empty(file, e) < 0)
+		return err_result(e);
 	if (root->type != JSON_OBJECT)
 		return FAIL_AT(e, ERR_POLICY, value_origin(file->name, root),
 			       "this is no configuration of opencode");

@@ -39,9 +39,14 @@ void comment_add_head(struct buf *b, const struct rules *r)
 {
 	buf_printf(b,
 		   "# Made by 'cordon import %s'. Each line says where it comes from. Nothing here "
-		   "allows more than "
-		   "the\n# original; docs/migrating.md has what that means.\n",
+		   "opens a file or a\n# host that the original closes; docs/migrating.md has what "
+		   "that means.\n",
 		   r->tool);
+	if (r->has_commands)
+		buf_add_text(b,
+			     "# The exception: rules for commands and MCP tools are not carried "
+			     "over, so a command that one of\n# them denies, or asks about, runs "
+			     "here, with what the lines below let it touch.\n");
 	if (r->out->directory.len) {
 		buf_add_text(b, "#\n# It is for commands that are started in ");
 		comment_add(b, r->out->directory);
@@ -118,6 +123,11 @@ static void print_line(struct buf *b, const struct rules *r, const struct line *
 		comment_add_origin(b, r->reads_origin);
 		buf_add_text(b, r->reads_little ? " only what programs need to start"
 						: "what nothing else speaks of can be read");
+	} else if (!line->rule->origin.file && line->rule->kind == RULE_NOTHING &&
+		   r->keeps_git_open) {
+		/* rules_add_mandatory() */
+		buf_printf(b, "%s closes these for writing; a pattern closes reading, too",
+			   r->tool);
 	} else if (!line->rule->origin.file) {
 		buf_printf(b, "what %s does by itself", r->tool);
 	} else {
@@ -272,16 +282,48 @@ static int find_hosts(struct rules *r, host_list *lines, size_t *allowed, struct
 	return 0;
 }
 
+/* Hosts that a file allows, and a deny of all of them takes back. */
+static int note_hosts_off(struct rules *r, struct err *e)
+{
+	for (size_t i = 0; r->network_is_off && i < r->hosts.count; i++) {
+		const struct host_rule *h = &r->hosts.items[i];
+
+		if (h->is_allow &&
+		    rules_note(r, h->origin, e,
+			       "the host \"%.*s\" is left out: the network is off, "
+			       "because %s:%u denies \"%.*s\"",
+			       STR_ARG(h->text), r->off_origin.file, (unsigned)r->off_origin.line,
+			       STR_ARG(r->off_text)) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+static void print_off(struct buf *b, const struct rules *r)
+{
+	buf_add_text(b, "enabled = false # ");
+	if (!r->network_is_off) {
+		buf_add_text(b, "no host is allowed\n");
+		return;
+	}
+	buf_add_text(b, "off, because ");
+	comment_add_origin(b, r->off_origin);
+	buf_add_text(b, " denies ");
+	comment_add(b, r->off_text);
+	buf_add_char(b, '\n');
+}
+
 static int print_network(struct rules *r, struct buf *b, struct err *e)
 {
 	host_list lines = { 0 };
 	size_t allowed = 0;
 
-	if (!r->network_is_off && find_hosts(r, &lines, &allowed, e) < 0)
+	if (note_hosts_off(r, e) < 0 ||
+	    (!r->network_is_off && find_hosts(r, &lines, &allowed, e) < 0))
 		return err_result(e);
 	buf_printf(b, "\n[permissions.%s.network]\n", r->tool);
 	if (!allowed) {
-		buf_add_text(b, "enabled = false # no host is allowed\n");
+		print_off(b, r);
 		return 0;
 	}
 	buf_printf(b, "enabled = true\n\n[permissions.%s.network.domains]\n", r->tool);

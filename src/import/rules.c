@@ -8,15 +8,18 @@
 
 static const struct {
 	const char *name;
+	bool has_commands;
 	int (*import)(struct rules *r, const struct import_file *files, size_t count,
 		      struct err *e);
 } formats[] = {
-	[IMPORT_CLAUDE] = { "claude", import_claude },
-	[IMPORT_CODEX] = { "codex", import_codex },
-	[IMPORT_GEMINI] = { "gemini", import_gemini },
-	[IMPORT_OPENCODE] = { "opencode", import_opencode },
-	[IMPORT_SRT] = { "srt", import_srt },
+	[IMPORT_CLAUDE] = { "claude", true, import_claude },
+	[IMPORT_CODEX] = { "codex", true, import_codex },
+	[IMPORT_GEMINI] = { "gemini", true, import_gemini },
+	[IMPORT_OPENCODE] = { "opencode", true, import_opencode },
+	[IMPORT_SRT] = { "srt", false, import_srt },
 };
+
+const char no_such_rules[] = "left out: Cordon has no rules for commands or MCP tools";
 
 const char *import_format_name(enum import_format format)
 {
@@ -38,7 +41,11 @@ int import_translate(struct arena *a, enum import_format format, const struct im
 		     struct err *e)
 {
 	struct imported made = { 0 };
-	struct rules r = { .a = a, .host = host, .out = &made, .tool = formats[format].name };
+	struct rules r = { .a = a,
+			   .host = host,
+			   .out = &made,
+			   .tool = formats[format].name,
+			   .has_commands = formats[format].has_commands };
 
 	made.directory = STR_EMPTY;
 	if (formats[format].import(&r, files, count, e) < 0)
@@ -88,6 +95,25 @@ static const char *why_not_allowed(const struct domain *d, struct str text)
 	return NULL;
 }
 
+int file_check_not_empty(const struct import_file *file, struct err *e)
+{
+	for (size_t i = 0; i < file->text.len; i++)
+		if (!strchr(" \t\r\n", file->text.p[i]) || file->text.p[i] == '\0')
+			return 0;
+	return FAIL_AT(e, ERR_POLICY,
+		       ((struct origin){ .file = file->name, .line = 1, .column = 1 }),
+		       "the file is empty, so there is nothing to import");
+}
+
+void rules_turn_off(struct rules *r, struct str text, struct origin origin)
+{
+	if (r->network_is_off)
+		return;
+	r->network_is_off = true;
+	r->off_text = text;
+	r->off_origin = origin;
+}
+
 int rules_add_host(struct rules *r, bool is_allow, struct str text, struct origin origin,
 		   struct err *e)
 {
@@ -109,8 +135,8 @@ int rules_add_host(struct rules *r, bool is_allow, struct str text, struct origi
 		return rules_note(r, origin, e, "\"%.*s\" %s", STR_ARG(text), why);
 	if (!is_allow && d.kind == DOMAIN_ANY) {
 		r->has_denied_port = true;
-		r->network_is_off = r->network_is_off ||
-				    (d.port_first == 0 && d.port_last == 65535);
+		if (d.port_first == 0 && d.port_last == 65535)
+			rules_turn_off(r, text, origin);
 	}
 	return add_domain(r, &d, is_allow, text, origin, e);
 }

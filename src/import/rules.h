@@ -69,7 +69,10 @@ struct rules {
 	VEC(struct name_rule) withheld; /* variables */
 	struct str temporary;		/* where $TMPDIR leads; "": it stays as it is */
 	bool network_is_off;		/* whatever the hosts say */
-	bool reads_little;		/* only what programs need is readable by default */
+	struct origin off_origin;	/* the first that says so */
+	struct str off_text;
+	bool has_commands; /* the original has rules for commands, too */
+	bool reads_little; /* only what programs need is readable by default */
 	struct origin reads_origin;
 	struct origin whole;   /* of what is said by no line */
 	bool has_denied_port;  /* "*:PORT" */
@@ -95,6 +98,14 @@ int rules_add_text(struct rules *r, enum rule_kind kind, struct str text, enum r
 		   struct origin origin, struct err *e) MUST_CHECK NONNULL;
 
 /* A host as srt and Claude write them. */
+/* Of nothing no policy is made: the file was meant to say something. ERR_POLICY. */
+int file_check_not_empty(const struct import_file *file, struct err *e) MUST_CHECK NONNULL;
+
+/* Why a rule for such a tool is left out. */
+extern const char no_such_rules[];
+
+/* No host is allowed, because of that. */
+void rules_turn_off(struct rules *r, struct str text, struct origin origin) NONNULL;
 int rules_add_host(struct rules *r, bool is_allow, struct str text, struct origin origin,
 		   struct err *e) MUST_CHECK NONNULL;
 

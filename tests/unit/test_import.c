@@ -90,6 +90,81 @@ TEST(what_may_not_be_written_beats_what_may)
 	CHECK(has_note(&im, "\"/a/b\": not writable"));
 }
 
+/* The policy or a note has these words. */
+static bool says(const struct imported *im, const char *words)
+{
+	return strstr(im->text.p, words) != NULL;
+}
+
+TEST(hosts_that_a_deny_of_fetching_takes_back_are_named)
+{
+	scoped_arena a = ARENA_INIT(ROOM);
+	struct imported im;
+
+	REQUIRE(translate(&a, IMPORT_CLAUDE, user,
+			  "{\"permissions\": {\n\"allow\": [\"WebFetch(domain:one.example)\"],\n"
+			  "\"deny\": [\"WebFetch\"]},\n"
+			  "\"sandbox\": {\"network\": {\"allowedDomains\": [\"two.example\"]}}}",
+			  &im));
+	LINE("enabled = false");
+	CHECK(says(&im, "enabled = false # off, because f:3 denies WebFetch\n"));
+	CHECK(has_note(&im, "\"one.example\" is left out: the network is off, because f:3 denies"));
+	CHECK(has_note(&im, "\"two.example\" is left out"));
+	CHECK(says(&im, "#   f:2: the host \"one.example\""));
+	REQUIRE(translate(&a, IMPORT_CLAUDE, user, "{}", &im));
+	CHECK(says(&im, "enabled = false # no host is allowed\n"));
+}
+
+TEST(the_top_says_what_is_not_carried_over)
+{
+	scoped_arena a = ARENA_INIT(ROOM);
+	struct imported im;
+
+	REQUIRE(translate(&a, IMPORT_CLAUDE, user,
+			  "{\"permissions\": {\"deny\": [\"Bash(git push:*)\"],"
+			  "\"ask\": [\"Write(package.json)\", \"Edit(./a/b)\"]}, \"env\": {}}",
+			  &im));
+	CHECK(says(&im, "# The exception: rules for commands and MCP tools are not carried over"));
+	CHECK(!says(&im, "allows more than"));
+	CHECK(has_note(&im, "\"Bash(git push:*)\": left out: Cordon has no rules for commands"));
+	CHECK(has_note(&im, "ignored, says nothing about files or hosts: env"));
+	CHECK(has_note(&im, "\"Write(package.json)\": nor can it be read"));
+	CHECK(!has_note(&im, "\"Edit(./a/b)\": nor can"));
+	CHECK(says(&im, "# claude closes these for writing; a pattern closes reading, too\n"));
+	CHECK(says(&im, "\".bashrc\" = \"read\" # what claude does by itself\n"));
+	REQUIRE(translate(&a, IMPORT_SRT, "/s.json",
+			  SRT("\"denyRead\": [], \"allowWrite\": [], \"denyWrite\": []"), &im));
+	CHECK(!says(&im, "The exception"));
+}
+
+TEST(a_mode_that_codex_does_not_have_is_named)
+{
+	scoped_arena a = ARENA_INIT(ROOM);
+	struct imported im;
+
+	REQUIRE(translate(&a, IMPORT_CODEX, "/c.toml", "sandbox_mode = \"workspce-write\"\n", &im));
+	CHECK(has_note(&im, "no sandbox_mode \"workspce-write\", so it is read-only here; did you "
+			    "mean \"workspace-write\"?"));
+	REQUIRE(translate(&a, IMPORT_CODEX, "/c.toml", "sandbox_mode = \"read-only\"\n", &im));
+	CHECK(!has_note(&im, "no sandbox_mode"));
+}
+
+TEST(nothing_is_imported_from_an_empty_file)
+{
+	static const enum import_format formats[] = { IMPORT_GEMINI, IMPORT_OPENCODE, IMPORT_SRT };
+	scoped_arena a = ARENA_INIT(ROOM);
+	struct imported im;
+
+	for (size_t i = 0; i < COUNT_OF(formats); i++) {
+		CHECK(!translate(&a, formats[i], "/s.json", "", &im));
+		CHECK(!translate(&a, formats[i], "/s.json", " \n", &im));
+		if (formats[i] != IMPORT_SRT)
+			CHECK(strstr(e.text, "the file is empty") != NULL);
+	}
+	CHECK(translate(&a, IMPORT_GEMINI, "/s.json", "{}", &im));
+	CHECK(translate(&a, IMPORT_OPENCODE, "/s.json", "{}", &im));
+}
+
 TEST(an_absolute_deny_binds_relative_writes_to_the_directory)
 {
 	scoped_arena a = ARENA_INIT(ROOM);
@@ -334,7 +409,7 @@ TEST(tools_of_opencode_may_be_patterns)
 	REQUIRE(translate(&a, IMPORT_OPENCODE, "/o.json",
 			  "{\"tools\": {\"bash\": false, \"edit\": true}}", &im));
 	LINE("\".\" = \"write\"");
-	CHECK(has_note(&im, "tools.bash: no rule"));
+	CHECK(has_note(&im, "tools.bash: left out"));
 	CHECK(has_note(&im, "tools.edit: opens nothing"));
 	CHECK(!translate(&a, IMPORT_OPENCODE, "/o.json", "{\"tools\": {\"e*\": \"no\"}}", &im));
 	CHECK_INT(e.code, ERR_POLICY);
@@ -522,7 +597,7 @@ TEST(a_pattern_of_claude_denies_each_tool_that_it_matches)
 			  "{\"permissions\": {\"deny\": [\"*dit(./ci)\", \"mcp__*\"]}}", &im));
 	LINE("\".\" = \"write\"");
 	LINE("ci = \"read\"");
-	CHECK(has_note(&im, "\"mcp__*\": no rule"));
+	CHECK(has_note(&im, "\"mcp__*\": left out"));
 	REQUIRE(translate(&a, IMPORT_CLAUDE, project,
 			  "{\"permissions\": {\"allow\": [\"Ed*(//opt/x)\"]}}", &im));
 	NO_LINE("\"/opt/x\" = \"write\"");
