@@ -121,8 +121,9 @@ CORDON_API const char *cordon_error_json(cordon_error *error);
 
 /*
  * Called for each warning while a policy is loaded, on the loading thread.
- * `text` is one line, valid until the callback returns. The callback must not
- * call libcordon for the policy being loaded.
+ * `text` is one line, valid until the callback returns. One that starts with
+ * "note: " is a fact to know, and nothing is wrong. The callback must not call
+ * libcordon for the policy being loaded.
  */
 typedef void cordon_warning_fn(void *user, const char *text);
 

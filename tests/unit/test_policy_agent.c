@@ -100,3 +100,18 @@ TEST(agents_and_their_files_are_found_by_name)
 	CHECK(!agent_file_find(STR("~/.codex/config")) && !agent_file_find(STR("~/.npmrc")) &&
 	      !agent_file_find(STR("/home/me/.codex/sessions")));
 }
+
+TEST(the_innermost_file_around_a_path_is_found)
+{
+	const struct agent_profile *gemini = agent_profile_find(STR("gemini"));
+
+	CHECK(agent_file_around(NULL, STR(".codex"))->kind == AGENT_STATE);
+	CHECK(agent_file_around(NULL, STR(".codex/rules/x"))->kind == AGENT_STATE);
+	CHECK(agent_file_around(NULL, STR(".codex/sessions/a/b"))->kind == AGENT_SAVED);
+	CHECK(!agent_file_around(gemini, STR(".codex/sessions")));
+	CHECK(agent_file_around(gemini, STR(".cache/.gemini/tmp/one/x"))->kind == AGENT_SAVED);
+	CHECK(agent_file_around(gemini, STR(".cache/.gemini/tmp/one/memory/x"))->kind ==
+	      AGENT_EACH);
+	CHECK(agent_file_around(gemini, STR(".cache/.gemini/tmp/bin/rg"))->kind == AGENT_OBEYED);
+	CHECK(!agent_file_around(NULL, STR("")) && !agent_file_around(NULL, STR(".codexx")));
+}

@@ -75,6 +75,27 @@ TEST(line_says_what_why_and_whom_to_ask)
 	CHECK(strstr(advice_of(&w, &denial, true), "; this was asked about and not allowed"));
 }
 
+TEST(what_an_agent_obeys_is_not_to_be_asked_for)
+{
+	scoped_world w;
+	struct advice_context in = { .can_ask = true };
+	struct denial denial;
+
+	world_init(&w, "d /repo\nd /home/me/.codex/sessions\nd /home/me/more\nd /tmp\n", "/repo");
+	w.user = "default_permissions = ':agent-codex'\n";
+	REQUIRE(world_plan(&w));
+	in.plan = w.plan;
+	in.plan_inputs = &w.in;
+	denial = denial_of(&w, OPERATION_CREATE, "/home/me/.codex/hooks.json", "/home/me/.codex");
+	CHECK(strstr(advice_of(&w, &denial, true),
+		     "; it stays read-only, so that a command can't change what the agent obeys"));
+	CHECK(!strstr(advice_of(&w, &denial, true), "cordon request"));
+	CHECK(!denial_can_be_allowed(&in, &denial));
+	denial = denial_of(&w, OPERATION_CREATE, "/home/me/more/x", "/home/me/more");
+	CHECK(strstr(advice_of(&w, &denial, true), "ask the user to allow writes to"));
+	CHECK(denial_can_be_allowed(&in, &denial));
+}
+
 TEST(what_is_denied_is_named_as_the_program_wrote_it)
 {
 	static const char *const hidden[] = { "/secret", "/secret/deep/x", "/secret/none" };
