@@ -145,12 +145,13 @@ static uint16_t proxy_port(void)
 static void add_credentials(struct buf *request)
 {
 	const char *proxy = os_environment_find(os_environment(), "http_proxy");
-	const char *begin = proxy ? strstr(proxy, "://") : NULL;
-	const char *end = begin ? strchr(begin, '@') : NULL;
+	const char *end = proxy ? strchr(proxy, '@') : NULL;
+	const char *begin = end;
 
 	if (!end)
 		return;
-	begin += strlen("://");
+	while (begin > proxy && begin[-1] != '/')
+		begin--;
 	buf_add_text(request, "Proxy-Authorization: Basic ");
 	base64_add(request, (struct str){ begin, (size_t)(end - begin) });
 	buf_add_text(request, "\r\n");
