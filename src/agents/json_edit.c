@@ -536,3 +536,149 @@ int json_edit_set(struct arena *a, struct str text, const char *const *names, si
 		return err_result(e);
 	return arena_copy(a, buf_str(&edited), out, e);
 }
+
+/* ---- Taking out --------------------------------------------------------------------------------------- */
+
+/* The line that [*from, *to) is in if it is all that is there; else the blanks behind it, if it has its comma. */
+static void widen(struct str text, bool has_comma, size_t *from, size_t *to)
+{
+	size_t end = *to, line;
+
+	while (end < text.len && (text.p[end] == ' ' || text.p[end] == '\t'))
+		end++;
+	line = end < text.len && text.p[end] == '\r' ? end + 1 : end;
+	if (begins_line(text, *from) && line < text.len && text.p[line] == '\n') {
+		*from -= indent_of(text, *from).len;
+		*to = line + 1;
+	} else if (has_comma) {
+		*to = end;
+	}
+}
+
+static bool is_one_line_blank(struct str text, size_t from, size_t to)
+{
+	const struct str part = { text.p + from, to - from };
+
+	return is_all_blank(part) && str_find(part, '\n') == part.len;
+}
+
+/* The member, and the comma that is one too many then; comments between them stay. */
+static void take_out(struct edit *d, const struct member *m)
+{
+	const struct str bare = d->scan.text;
+	size_t next = skip_blanks(&d->scan, m->end), before = m->name;
+	size_t from = m->name, to = m->end;
+	bool has_next = at_byte(&d->scan, next) == ',';
+
+	while (before > 0 && is_blank(bare.p[before - 1]))
+		before--;
+	if (has_next && is_one_line_blank(d->text, to, next)) {
+		to = next + 1;
+		widen(d->text, true, &from, &to);
+		copy_until(d, 0, from);
+	} else if (has_next) {
+		copy_until(d, 0, from);
+		copy_until(d, to, next);
+		to = next + 1;
+	} else if (before > 0 && bare.p[before - 1] == ',') {
+		copy_until(d, 0, before - 1);
+		if (is_one_line_blank(d->text, before, from)) {
+			from = before;
+		} else {
+			widen(d->text, false, &from, &to);
+		}
+		copy_until(d, before, from);
+	} else {
+		widen(d->text, false, &from, &to);
+		copy_until(d, 0, from);
+	}
+	copy_until(d, to, d->text.len);
+}
+
+/* Those of the objects that setting made are taken out with the member, unless something else is in them now. */
+static int find_outermost(struct edit *d, const struct json *was, struct member *out)
+{
+	size_t object = skip_blanks(&d->scan, 0), count = 0;
+	struct member m;
+
+	for (size_t i = 0; i < d->count; i++) {
+		int found = find_member(&d->scan, object, d->names[i], &m);
+		const struct json *here =
+			found == 1
+				? jsonc_parse(d->scan.a,
+					      (struct str){ d->text.p + m.value, m.end - m.value },
+					      d->scan.e)
+				: NULL;
+		bool has_others;
+
+		if (!here)
+			return found == 0 ? FAIL(d->scan.e, ERR_INTERNAL, "the member is not found")
+					  : err_result(d->scan.e);
+		has_others =
+			jsonc_find(was, d->names, i + 1) ||
+			(i + 1 < d->count && (here->object.count > 1 ||
+					      memcmp(d->text.p + m.value, d->scan.text.p + m.value,
+						     m.end - m.value) != 0));
+		if (has_others)
+			count = 0;
+		else if (count == 0)
+			count = i + 1;
+		if (count == i + 1)
+			*out = m;
+		object = m.value;
+	}
+	d->count = count;
+	return count ? 0 : FAIL(d->scan.e, ERR_INTERNAL, "the member was there before");
+}
+
+static int take_out_safely(struct edit *d, const struct json *was, const struct json *is,
+			   struct str *out)
+{
+	struct err *e = d->scan.e;
+	struct member m;
+	const struct json *then;
+
+	if (find_outermost(d, was, &m) < 0)
+		return err_result(e);
+	take_out(d, &m);
+	if (buf_check(d->out, e) < 0)
+		return err_result(e);
+	then = jsonc_parse(d->scan.a, buf_str(d->out), e);
+	if (!then)
+		return err_wrap(e, "the edit would damage it");
+	if (jsonc_find(then, d->names, d->count) || !is_same_beside(d->scan.a, then, is, d, 0, e))
+		return FAIL(e, ERR_INTERNAL, "the edit would damage it");
+	return arena_copy(d->scan.a, buf_str(d->out), out, e);
+}
+
+int json_edit_undo(struct arena *a, struct str text, struct str was, const char *const *names,
+		   size_t count, struct str value, struct str *out, struct err *e)
+{
+	const struct json *is = jsonc_parse(a, text, e), *old = is ? jsonc_parse(a, was, e) : NULL;
+	const struct json *there = is ? jsonc_find(is, names, count) : NULL;
+	const struct json *before = old ? jsonc_find(old, names, count) : NULL;
+	scoped_buf edited = BUF_INIT(2 * EDIT_MAX_BYTES);
+	struct edit d = {
+		.text = text, .names = names, .count = count, .value = value, .out = &edited
+	};
+	struct str left, right = STR_EMPTY;
+	bool is_ours;
+	char *bare;
+
+	if (!old || (there && print(a, there, &left, e) < 0) ||
+	    (before && print(a, before, &right, e) < 0) || has_value(a, is, &d, &is_ours, e) < 0)
+		return err_result(e);
+	*out = text;
+	if (!there || (before && str_eq(left, right)))
+		return 0;
+	if (!is_ours)
+		return FAIL(e, ERR_POLICY, "it has another value");
+	if (before) {
+		right.len -= right.len && right.p[right.len - 1] == '\n'; /* print() ends a line */
+		return json_edit_set(a, text, names, count, right, out, e);
+	}
+	if (without_comments(a, text, false, &bare, e) < 0)
+		return err_result(e);
+	d.scan = (struct scan){ .text = { bare, text.len }, .a = a, .e = e };
+	return take_out_safely(&d, old, is, out);
+}

@@ -27,3 +27,11 @@ const struct json *jsonc_find(const struct json *root, const char *const *names,
  */
 int json_edit_set(struct arena *a, struct str text, const char *const *names, size_t count,
 		  struct str value, struct str *out, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * Takes out what json_edit_set() has put to `was`, of a text that others have changed since: the member is missing
+ * again, or has the value of `was`. `*out` is `text` if it is so already. ERR_POLICY: it has a third value.
+ */
+int json_edit_undo(struct arena *a, struct str text, struct str was, const char *const *names,
+		   size_t count, struct str value, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;

@@ -207,3 +207,89 @@ int toml_edit_set(struct arena *a, const char *file, struct str text, const char
 		return FAIL(e, ERR_INTERNAL, "the edit would damage it");
 	return 0;
 }
+
+/* ---- Taking out --------------------------------------------------------------------------------------- */
+
+/* Without the line of `at`; a comment in it stays. `eats` one line without anything before it, too. */
+static int drop_line(struct edit *d, struct str text, size_t at, bool eats, struct str *out)
+{
+	scoped_buf b = BUF_INIT(2 * EDIT_MAX_BYTES);
+	size_t start = find_line_start(text, at);
+	size_t end = MIN_OF(start + str_find(str_from(text, start), '\n') + 1, text.len);
+	size_t comment = start + str_find((struct str){ text.p + start, end - start }, '#');
+
+	if (eats && start > 0 && comment == end) {
+		size_t line = find_line_start(text, start - 1);
+
+		if (str_is((struct str){ text.p + line, start - line }, "\n") ||
+		    str_is((struct str){ text.p + line, start - line }, "\r\n"))
+			start = line;
+	}
+	buf_add(&b, str_first(text, start));
+	buf_add(&b, str_from(text, comment));
+	return buf_check(&b, d->e) < 0 ? err_result(d->e)
+				       : arena_copy(d->a, buf_str(&b), out, d->e);
+}
+
+/* The table goes as well if setting the key has made it, and nothing is in it. */
+static int drop_table(struct edit *d, const struct toml *was, struct str *text)
+{
+	const struct toml *is = toml_parse(d->a, "it", *text, d->e);
+	const struct toml_member *table = is ? find_member(is, d->table) : NULL;
+
+	if (!is)
+		return err_wrap(d->e, "the edit would damage it");
+	if (!table || find_member(was, d->table) || table->value.form != TOML_FORM_HEADER ||
+	    table->value.table.count)
+		return 0;
+	return drop_line(d, *text, offset_of(*text, &table->name_origin), true, text);
+}
+
+static int take_out(struct edit *d, const struct toml *was, const struct toml *is, struct str *out)
+{
+	const struct toml_member *table = find_member(is, d->table);
+	const struct toml_member *member = table ? find_member(&table->value, d->key) : NULL;
+	struct str old_rest, new_rest, ignored, value;
+	const struct toml *then;
+
+	if (!member)
+		return FAIL(d->e, ERR_INTERNAL, "the key is not found");
+	if (drop_line(d, d->text, offset_of(d->text, &member->value.origin), false, out) < 0 ||
+	    drop_table(d, was, out) < 0)
+		return err_result(d->e);
+	then = toml_parse(d->a, "it", *out, d->e);
+	if (!then || print_rest(d, is, &old_rest, &ignored) < 0 ||
+	    print_rest(d, then, &new_rest, &value) < 0)
+		return err_result(d->e);
+	return str_eq(old_rest, new_rest) && !value.len
+		       ? 0
+		       : FAIL(d->e, ERR_POLICY, "it shares its line with others");
+}
+
+int toml_edit_undo(struct arena *a, struct str text, struct str was, const char *table,
+		   const char *key, struct str value, struct str *out, struct err *e)
+{
+	struct edit d = { .a = a, .text = text, .table = table, .key = key, .value = value, .e = e };
+	const struct toml *is = toml_parse(a, "it", text, e);
+	const struct toml *old = is ? toml_parse(a, "it", was, e) : NULL;
+	struct str ignored, now, before, wanted;
+	const struct toml_member *parent, *member;
+
+	if (!old || print_rest(&d, is, &ignored, &now) < 0 ||
+	    print_rest(&d, old, &ignored, &before) < 0 || print_wanted(&d, &wanted) < 0)
+		return err_result(e);
+	if (!now.len || str_eq(now, before)) {
+		*out = text;
+		return 0;
+	}
+	if (!str_eq(now, wanted))
+		return FAIL(e, ERR_POLICY, "it has another value");
+	if (!before.len)
+		return take_out(&d, old, is, out);
+	parent = find_member(old, table);
+	member = parent ? find_member(&parent->value, key) : NULL;
+	if (!member || member->value.type != TOML_BOOLEAN)
+		return FAIL(e, ERR_POLICY, "it had another value before");
+	return toml_edit_set(a, "it", text, table, key,
+			     member->value.boolean ? STR("true") : STR("false"), out, e);
+}

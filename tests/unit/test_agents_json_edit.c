@@ -91,6 +91,53 @@ TEST(what_could_be_read_in_two_ways_is_refused)
 	}
 }
 
+/* What the text is without env.X = "v", which was set to `was`; or the error. */
+static const char *undo(struct arena *a, const char *text, const char *was)
+{
+	static struct err e;
+	struct str out;
+
+	err_clear(&e);
+	if (json_edit_undo(a, str_of(text), str_of(was), env_x, 2, STR("\"v\""), &out, &e) < 0)
+		return e.text;
+	return out.p;
+}
+
+#define CHECK_UNDO(text, was, wanted)                   \
+	do {                                            \
+		scoped_arena a = ARENA_INIT(ROOM);      \
+		CHECK_STR(undo(&a, text, was), wanted); \
+	} while (0)
+
+TEST(a_member_is_taken_out_and_all_else_stays)
+{
+	CHECK_UNDO("{\"env\": {\"X\": \"v\"}}", "{}", "{}");
+	CHECK_UNDO("{\"env\": {\"X\": \"v\"}}", "{\"env\": {}}", "{\"env\": {}}");
+	CHECK_UNDO("{\"env\": {\"X\": \"v\", \"b\": 1}}", "{}", "{\"env\": {\"b\": 1}}");
+	CHECK_UNDO("{\"env\": {\"a\": 1, \"X\": \"v\"}, \"c\": 2}", "{}",
+		   "{\"env\": {\"a\": 1}, \"c\": 2}");
+	CHECK_UNDO("{\n  \"a\": 1, // one\n  \"env\": {\n    \"X\": \"v\"\n  }\n}\n", "{\"a\": 1}",
+		   "{\n  \"a\": 1 // one\n}\n");
+	CHECK_UNDO("{\r\n\t\"env\": {\r\n\t\t\"X\": \"v\",\r\n\t\t\"b\": 1,\r\n\t},\r\n}\r\n", "{}",
+		   "{\r\n\t\"env\": {\r\n\t\t\"b\": 1,\r\n\t},\r\n}\r\n");
+	CHECK_UNDO("{\"env\": { /* mine */ \"X\": \"v\" /* too */ , \"b\": 1 }}", "{}",
+		   "{\"env\": { /* mine */  /* too */  \"b\": 1 }}");
+	CHECK_UNDO("{\"env\": {\n\"X\": \"v\" // mine\n}}", "{}", "{\"env\": {\n // mine\n}}");
+	CHECK_UNDO("{\"env\": {\"\\u0058\": \"\\u0076\"}}", "{}", "{}");
+	CHECK_UNDO("{\"env\": {\"X\": \"v\"}, \"b\": 1}", "{\"env\": {\"X\": [1, \"a\"]}}",
+		   "{\"env\": {\"X\": [1,\"a\"]}, \"b\": 1}");
+}
+
+TEST(a_member_that_is_gone_stays_gone_and_another_value_is_refused)
+{
+	CHECK_UNDO("{\"a\": 1 }", "{}", "{\"a\": 1 }");
+	CHECK_UNDO("{\"env\": 1}", "{}", "{\"env\": 1}");
+	CHECK_UNDO("", "{}", "");
+	CHECK_UNDO("{\"env\": {\"X\": 1}}", "{\"env\": {\"X\": 1}}", "{\"env\": {\"X\": 1}}");
+	CHECK_UNDO("{\"env\": {\"X\": \"w\"}}", "{}", "it has another value");
+	CHECK_UNDO("{\"env\": {\"X\": 1}}", "{\"env\": {\"X\": 2}}", "it has another value");
+}
+
 /* ---- Random texts ---------------------------------------------------------------------------------- */
 
 static void add_space(struct buf *b, uint64_t *seed)
@@ -183,6 +230,13 @@ TEST(any_text_is_edited_or_refused_and_keeps_what_it_has)
 		CHECK(jsonc_find(old, env_x, 2) || keeps_all(buf_str(&text), out));
 		REQUIRE(json_edit_set(&a, out, env_x, 2, STR("\"v\""), &again, &e) == 0);
 		CHECK(str_eq(again, out));
+		/* Taken out again, nothing else is missing. */
+		REQUIRE(json_edit_undo(&a, out, buf_str(&text), env_x, 2, STR("\"v\""), &again,
+				       &e) == 0);
+		new = jsonc_parse(&a, again, &e);
+		REQUIRE(new);
+		if (!CHECK(same_json(old, new)))
+			printf("#   %s -> %s -> %s\n", text.p, out.p, again.p);
 	}
 	printf("# %zu of %zu were edited\n", edited, cases);
 	CHECK(edited > cases / 10);

@@ -63,3 +63,44 @@ TEST(what_it_can_not_change_without_a_loss_is_refused)
 			printf("#   %s\n", texts[i]);
 	}
 }
+
+/* What the text is without features.shell = false, which was set to `was`; or the error. */
+static const char *undo(struct arena *a, const char *text, const char *was)
+{
+	static struct err e;
+	struct str out;
+
+	err_clear(&e);
+	if (toml_edit_undo(a, str_of(text), str_of(was), "features", "shell", STR("false"), &out,
+			   &e) < 0)
+		return e.text;
+	return out.p;
+}
+
+#define CHECK_UNDO(text, was, wanted)                   \
+	do {                                            \
+		scoped_arena a = ARENA_INIT(ROOM);      \
+		CHECK_STR(undo(&a, text, was), wanted); \
+	} while (0)
+
+TEST(a_key_is_taken_out_and_all_else_stays)
+{
+	CHECK_UNDO("[features]\nshell = false\n", "", "");
+	CHECK_UNDO("a = 1\n\n[features]\nshell = false\n\n[b]\n", "a = 1\n", "a = 1\n\n[b]\n");
+	CHECK_UNDO("[features]\nshell = false\nx = 1\n", "", "[features]\nx = 1\n");
+	CHECK_UNDO("[features]\r\nshell = false # why\r\nx = 1\r\n", "",
+		   "[features]\r\n# why\r\nx = 1\r\n");
+	CHECK_UNDO("[features] # f\nshell = false\n", "[features] # f\n", "[features] # f\n");
+	CHECK_UNDO("features.shell = false\nfeatures.x = 1\n", "features.x = 1\n",
+		   "features.x = 1\n");
+	CHECK_UNDO("[features]\nshell = false # on\ny = 1\n", "[features]\nshell = true # on\n",
+		   "[features]\nshell = true # on\ny = 1\n");
+}
+
+TEST(a_key_that_is_gone_stays_gone_and_what_is_not_safe_is_refused)
+{
+	CHECK_UNDO("a = 2\n", "a = 1\n", "a = 2\n");
+	CHECK_UNDO("[features]\nx = 1\n", "", "[features]\nx = 1\n");
+	CHECK_UNDO("[features]\nshell = true\n", "", "it has another value");
+	CHECK_UNDO("features = { shell = false, x = 1 }\n", "", "it shares its line with others");
+}
