@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "agents/json_edit.h"
 #include "agents/setup.h"
@@ -47,6 +48,9 @@ static int check_pieces(struct setup *s, struct err *e)
 	for (size_t i = 0; i < s->changes.count; i++) {
 		const struct change *c = &s->changes.items[i];
 
+		if (c->mode == 0755 && c->was.is_there && !(c->was.mode & 0100) &&
+		    add_problem(s, e, "'%s' is not executable", SHOWN(c->was.path)) < 0)
+			return err_result(e);
 		if (!change_is_needed(c) || c->may_stay)
 			continue;
 		if (add_problem(s, e,
@@ -267,19 +271,64 @@ static int run_probe(struct setup *s, const char *probe, struct str *out, struct
 	return arena_copy(s->a, buf_str(&output), out, e);
 }
 
-static int probe_shell(struct setup *s, struct err *e)
+static bool names_error(struct str line)
+{
+	for (; line.len; line = str_from(line, 1))
+		if (str_has_prefix(line, STR("Error: ")))
+			return true;
+	return false;
+}
+
+/* The last line that names an error, as a trace may follow it; else the last in which something stands. */
+static struct str find_last_line(struct str text)
+{
+	struct str last = STR_EMPTY, line;
+	bool has_error = false;
+
+	while (text.len) {
+		line = str_first(text, str_find(text, '\n'));
+		text = str_from(text, line.len + 1);
+		while (line.len && strchr(" \t\r", line.p[line.len - 1]))
+			line.len--;
+		if (!line.len || (has_error && !names_error(line)))
+			continue;
+		last = line;
+		has_error |= names_error(line);
+	}
+	return str_first(last, MIN_OF(last.len, (size_t)400));
+}
+
+/* Of "failed: STATUS" and what the agent has printed. */
+static int add_failure(struct setup *s, struct str text, struct err *e)
+{
+	struct str status = str_first(text, str_find(text, '\n'));
+	struct str why = find_last_line(str_from(text, status.len + 1));
+
+	if (why.len)
+		return add_problem(s, e, "Cordon could not start %s: %s", s->agent->title,
+				   SHOWN(why));
+	return add_problem(s, e,
+			   "Cordon could not start %s: it said nothing, and its status was %s",
+			   s->agent->title, SHOWN(status));
+}
+
+static int probe_shell(struct setup *s, bool *starts, struct err *e)
 {
 	struct str text, rest;
 
 	if (run_probe(s, s->way->probe, &text, e) < 0)
 		return err_result(e);
+	*starts = !str_has_prefix(text, STR("failed: "));
+	if (!*starts)
+		return add_failure(s, str_from(text, strlen("failed: ")), e);
 	if (take_proof(text, &s->proof))
 		return 0;
 	if (take_behind(text, STR("outside: "), &rest))
 		return add_problem(s, e, "a command that went the way of %s's shell ran outside",
 				   s->agent->title);
-	return add_problem(s, e, "a command that went the way of %s's shell did not answer: %s",
-			   s->agent->title, SHOWN(str_first(text, MIN_OF(text.len, (size_t)400))));
+	rest = find_last_line(text);
+	return add_problem(s, e, "a command that went the way of %s's shell did not answer%s%s",
+			   s->agent->title, rest.len ? ": " : "", SHOWN(rest));
 }
 
 /* Agents say nothing of a hook that they pass over. */
@@ -300,10 +349,14 @@ static int probe_hooks(struct setup *s, struct err *e)
 
 int setup_check(struct setup *s, struct err *e)
 {
+	bool starts;
+
 	if (check_pieces(s, e) < 0 || check_variable(s, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < AGENT_MAX_RIVALS && s->agent->rivals[i].place; i++)
 		if (check_rival(s, &s->agent->rivals[i], e) < 0)
 			return err_result(e);
-	return probe_shell(s, e) < 0 ? err_result(e) : probe_hooks(s, e);
+	if (probe_shell(s, &starts, e) < 0)
+		return err_result(e);
+	return starts ? probe_hooks(s, e) : 0;
 }

@@ -80,6 +80,16 @@ static int check_extras(struct setup *s, const struct change *c, struct err *e)
 	return err_result(e);
 }
 
+/* A file that is replaced keeps its mode, which is not setup's to change. */
+static int check_mode(const struct setup *s, const struct change *c, struct err *e)
+{
+	if (s->action == SETUP_CHECK || !c->was.is_there || c->was.mode & 0100)
+		return 0;
+	(void)FAIL(e, ERR_POLICY, "'%s' is there, and is not executable", SHOWN(c->was.path));
+	err_add_line(e, "remove it, or make it executable with chmod 755");
+	return err_result(e);
+}
+
 static int plan_piece(struct setup *s, const struct agent_piece *piece, struct err *e)
 {
 	scoped_buf written = BUF_INIT(TEXT_MAX_BYTES);
@@ -101,7 +111,7 @@ static int plan_piece(struct setup *s, const struct agent_piece *piece, struct e
 	c->mode = piece->kind == PIECE_SCRIPT ? 0755 : is_shared ? 0644 : 0600;
 	if (is_whole) {
 		c->text = value;
-		return 0;
+		return piece->kind == PIECE_SCRIPT ? check_mode(s, c, e) : 0;
 	}
 	if (piece->kind == PIECE_JSON && check_extras(s, c, e) < 0)
 		return err_result(e);

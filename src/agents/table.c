@@ -295,17 +295,24 @@ static void write_bash_env(struct buf *b, const struct agent_places *p)
 
 /* ---- Probes ------------------------------------------------------------------------------------------ */
 
-/* Runs in the background until the answer is there, as an agent without a model goes on for a while. */
-#define UNTIL_ANSWERED                                                \
-	" >\"$5/out\" 2>&1 </dev/null & agent=$!\n"                   \
-	"tries=0\n"                                                   \
-	"while [ $tries -lt 300 ] && kill -0 $agent 2>/dev/null &&\n" \
-	"      ! grep -Eq '(in|out)side: ' \"$5/out\"; do\n"          \
-	"\tsleep 0.1\n"                                               \
-	"\ttries=$((tries + 1))\n"                                    \
-	"done\n"                                                      \
-	"kill $agent 2>/dev/null\n"                                   \
-	"wait $agent 2>/dev/null\n"                                   \
+/*
+ * A probe whose agent did not start prints "failed: STATUS" first, and then what that one has said.
+ *
+ * This runs in the background until the answer is there, as an agent without a model goes on for a while.
+ */
+#define UNTIL_ANSWERED                                                          \
+	" >\"$5/out\" 2>&1 </dev/null & agent=$!\n"                             \
+	"tries=0\n"                                                             \
+	"while [ $tries -lt 300 ] && kill -0 $agent 2>/dev/null &&\n"           \
+	"      ! grep -Eqs '(in|out)side: ' \"$5/out\"; do\n"                   \
+	"\tsleep 0.1\n"                                                         \
+	"\ttries=$((tries + 1))\n"                                              \
+	"done\n"                                                                \
+	"kill $agent 2>/dev/null\n"                                             \
+	"wait $agent 2>/dev/null\n"                                             \
+	"status=$?\n"                                                           \
+	"[ $tries -eq 300 ] || grep -Eqs '^[{]|(in|out)side: ' \"$5/out\" ||\n" \
+	"\techo \"failed: $status\"\n"                                          \
 	"cat \"$5/out\"\n"
 
 /* Claude runs its hooks as it runs commands, and those of a session's start before it asks a model. */
@@ -337,10 +344,14 @@ static const char copilot_probe[] = STAND_IN("copilot", "exec bash -c \"$probe\"
  * for a package that it gets from npm, which takes minutes without a network.
  */
 static const char opencode_probe[] =
-	"npm_config_offline=true \"$1\" debug config >\"$5/out\" 2>/dev/null </dev/null\n"
+	"npm_config_offline=true \"$1\" debug config >\"$5/out\" 2>\"$5/err\" </dev/null\n"
+	"status=$?\n"
 	"shell=$(sed -n 's/.*\"shell\": *\"\\([^\"]*\\)\".*/\\1/p' \"$5/out\" | tail -n 1)\n"
 	"if [ -n \"$shell\" ]; then\n"
 	"\t\"$shell\" -c \"$2\"\n"
+	"elif [ $status -ne 0 ]; then\n"
+	"\techo \"failed: $status\"\n"
+	"\tcat \"$5/out\" \"$5/err\"\n"
 	"else\n"
 	"\techo 'outside: opencode names no shell'\n"
 	"fi\n";
@@ -384,9 +395,15 @@ static const char pi_probe[] = "\"$4/bash\" -c \"$2\"\n";
 
 /* Whether codex, here, offers a shell of its own; and the server that it is told to use for commands. */
 static const char codex_probe[] =
-	"if ! \"$1\" features list 2>/dev/null </dev/null | grep -Eq '^shell_tool .*false *$'; "
-	"then\n"
-	"\techo 'outside: the shell of codex is on'\n"
+	"\"$1\" features list >\"$5/out\" 2>\"$5/err\" </dev/null\n"
+	"status=$?\n"
+	"if ! grep -Eq '^shell_tool .*false *$' \"$5/out\"; then\n"
+	"\tif [ $status -ne 0 ]; then\n"
+	"\t\techo \"failed: $status\"\n"
+	"\t\tcat \"$5/out\" \"$5/err\"\n"
+	"\telse\n"
+	"\t\techo 'outside: the shell of codex is on'\n"
+	"\tfi\n"
 	"\texit\n"
 	"fi\n"
 	": >\"$5/out\"\n"
@@ -417,9 +434,7 @@ static const char codex_probe[] =
 	{                                               \
 		PIECE_SCRIPT, place, { NULL }, function \
 	}
-#define CD_LIMIT                                                                                  \
-	"the workspace is the directory that the agent is in, so a command that changes it also " \
-	"changes what the next one may write"
+#define CD_LIMIT "after 'cd DIR' the next command may write DIR"
 #define PATH_GAP "a command that the agent starts without looking for bash in PATH runs outside"
 #define ENV_GAP	 "a shell that does not read BASH_ENV runs outside"
 
@@ -462,7 +477,7 @@ const struct agent agents[] = {
 				    write_guard_path },
 				  SCRIPT("@/cordon-sh", write_guard) } },
 		    { .scopes = IN(USER),
-		      .gap = "the settings of a project may name another prefix",
+		      .gap = "a project's settings can turn this off (CLAUDE_CODE_SHELL_PREFIX)",
 		      .limit = CD_LIMIT,
 		      .rank = RANK_USER,
 		      .probe = claude_set,
@@ -470,7 +485,8 @@ const struct agent agents[] = {
 				    write_guard_path },
 				  SCRIPT("@/cordon-sh", write_guard) } },
 		    { .scopes = IN(PROJECT),
-		      .gap = ".claude/settings.local.json may name another prefix",
+		      .gap = ".claude/settings.local.json can turn this off "
+			     "(CLAUDE_CODE_SHELL_PREFIX)",
 		      .limit = CD_LIMIT,
 		      .rank = RANK_PROJECT,
 		      .probe = claude_set,
