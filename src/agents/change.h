@@ -54,6 +54,7 @@ struct journal {
 	struct os_settings file;
 	VEC(struct entry) entries;
 	VEC(struct str) directories; /* that setup has made, the outermost first */
+	bool is_unproven; /* no command that went the way was inside since the last change */
 };
 
 /* A missing file is an empty journal. */
@@ -63,7 +64,6 @@ int journal_read(struct arena *a, struct str path, struct journal *out, struct e
 int journal_add(struct arena *a, struct journal *j, const struct change_list *list, struct err *e)
 	MUST_CHECK NONNULL;
 int journal_write(struct arena *a, struct journal *j, struct err *e) MUST_CHECK NONNULL;
-/* The changes that undo it; ERR_POLICY, with all of them named, where something else was changed since. */
-int journal_undo(struct arena *a, const struct journal *j, struct change_list *out, struct err *e)
-	MUST_CHECK NONNULL;
+/* Whether `text` is what setup has put there. */
+bool journal_made(const struct entry *entry, struct str text) NONNULL;
 int journal_remove(const struct journal *j, struct err *e) MUST_CHECK NONNULL;

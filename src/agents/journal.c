@@ -101,6 +101,7 @@ int journal_read(struct arena *a, struct str path, struct journal *out, struct e
 		root = json_parse_paths(a, j.file.text, e);
 		if (!root || value_int(root, "version") != 1)
 			return fail_damaged(&j, e);
+		j.is_unproven = value_bool(root, "unproven");
 		for (size_t i = 0; i < value_count(root, "files"); i++)
 			if (read_entry(a, &j, value_item(root, "files", i), e) < 0)
 				return err_result(e);
@@ -132,7 +133,7 @@ static int add_hash(struct arena *a, struct entry *entry, struct str text, struc
 	return arena_copy(a, str_of(hex), &entry->made[0], e);
 }
 
-static bool was_made(const struct entry *entry, struct str text)
+bool journal_made(const struct entry *entry, struct str text)
 {
 	char hex[SHA256_HEX_BYTES];
 
@@ -154,7 +155,7 @@ static struct entry *find_entry(const struct journal *j, struct str path)
 static int add_entry(struct arena *a, struct journal *j, const struct change *c, struct err *e)
 {
 	struct entry *entry = find_entry(j, c->was.path);
-	bool is_ours = entry && c->was.is_there && was_made(entry, c->was.text);
+	bool is_ours = entry && c->was.is_there && journal_made(entry, c->was.text);
 
 	if (!entry)
 		entry = VEC_PUSH(a, &j->entries, e);
@@ -244,6 +245,7 @@ static int print(struct arena *a, const struct journal *j, struct str *out, stru
 
 	json_begin_object(&w);
 	json_int(&w, "version", 1);
+	json_bool(&w, "unproven", j->is_unproven);
 	json_key(&w, "files");
 	json_begin_array(&w);
 	for (size_t i = 0; i < j->entries.count; i++)
@@ -269,43 +271,5 @@ int journal_remove(const struct journal *j, struct err *e)
 		return err_wrap(e, "the journal");
 	for (size_t i = j->directories.count; i-- > 0;)
 		os_settings_drop_directory(j->directories.items[i]);
-	return 0;
-}
-
-/* ---- Undoing ----------------------------------------------------------------------------------------- */
-
-static int undo_entry(struct arena *a, const struct entry *entry, struct change *out, struct err *e)
-{
-	*out = (struct change){ .mode = entry->mode };
-	if (os_settings_read(a, entry->path, false, CHANGE_MAX_BYTES, &out->was, e) < 0)
-		return err_result(e);
-	out->text = entry->text;
-	out->removes = !entry->was_there;
-	if (!change_is_needed(out) || (out->was.is_there && was_made(entry, out->was.text)))
-		return 0;
-	if (entry->may_stay) {
-		out->removes = !out->was.is_there;
-		out->text = out->was.text;
-		return 0;
-	}
-	return FAIL_CAUSE(e, CAUSE_FILE_CHANGED, "'%s' was %s since setup, and is left as it is",
-			  SHOWN(entry->path), out->was.is_there ? "changed" : "removed");
-}
-
-int journal_undo(struct arena *a, const struct journal *j, struct change_list *out, struct err *e)
-{
-	for (size_t i = j->entries.count; i-- > 0;) {
-		struct change *c = VEC_PUSH(a, out, e);
-
-		if (!c)
-			return err_result(e);
-		if (undo_entry(a, &j->entries.items[i], c, e) < 0) {
-			if (e->cause == CAUSE_FILE_CHANGED)
-				err_add_line(e,
-					     "nothing was undone; take out by hand what setup has "
-					     "put there, or put back the file of then");
-			return err_result(e);
-		}
-	}
 	return 0;
 }

@@ -5,6 +5,8 @@
  */
 #include "agents/setup.h"
 
+#include <stdio.h>
+
 #include "agents/checked.h"
 #include "base/nearest.h"
 #include "base/sha256.h"
@@ -89,15 +91,20 @@ static int find_journal(struct setup *s, const struct agent *agent, enum agent_s
 			 below, out, e);
 }
 
-int setup_find_out(struct setup *s, const struct agent *agent, enum agent_scope scope, bool *out,
-		   struct err *e)
+int setup_find_out(struct setup *s, const struct agent *agent, enum agent_scope scope,
+		   enum setup_state *out, struct err *e)
 {
-	struct str journal;
+	struct err unread = ERR_INIT;
+	struct journal journal;
 	struct os_file is;
+	struct str path;
 
-	if (find_journal(s, agent, scope, &journal, e) < 0 || os_look(journal, &is, e) < 0)
+	if (find_journal(s, agent, scope, &path, e) < 0 || os_look(path, &is, e) < 0)
 		return err_result(e);
-	*out = is.type != OS_MISSING;
+	*out = is.type == OS_MISSING ? SETUP_NOT : SETUP_THERE;
+	if (*out == SETUP_THERE &&
+	    (journal_read(s->a, path, &journal, &unread) < 0 || journal.is_unproven))
+		*out = SETUP_UNPROVEN;
 	return 0;
 }
 
@@ -140,6 +147,23 @@ static int find_agent(struct setup *s, struct err *e)
 	return err_result(e);
 }
 
+static bool is_dry(const struct setup *s)
+{
+	return (s->options->flags & CORDON_SETUP_DRY_RUN) != 0;
+}
+
+static int fail_nameless(const struct setup *s, struct err *e)
+{
+	const char *option = s->action == SETUP_CHECK  ? "--check"
+			     : s->action == SETUP_UNDO ? "--undo"
+						       : "--dry-run";
+
+	(void)FAIL(e, ERR_ARGUMENT, "%s needs the name of an agent", option);
+	err_add_line(e, "for example 'cordon setup claude %s'; 'cordon setup' lists the agents",
+		     option);
+	return err_result(e);
+}
+
 static int find_action(struct setup *s, struct err *e)
 {
 	const uint64_t flags = s->options->flags, actions = flags & ACTIONS;
@@ -149,23 +173,26 @@ static int find_action(struct setup *s, struct err *e)
 	if ((flags & SCOPES) == SCOPES)
 		return FAIL(e, ERR_ARGUMENT,
 			    "only one of --system, --user and --project can be used");
-	if (actions & (actions - 1))
+	if (actions & (actions - 1) && actions != (CORDON_SETUP_DRY_RUN | CORDON_SETUP_UNDO))
 		return FAIL(e, ERR_ARGUMENT,
 			    "only one of --dry-run, --check, --undo and --inside can be used");
 	s->scope = flags & CORDON_SETUP_SYSTEM	  ? SCOPE_SYSTEM
 		   : flags & CORDON_SETUP_PROJECT ? SCOPE_PROJECT
 						  : SCOPE_USER;
-	s->action = actions == CORDON_SETUP_DRY_RUN  ? SETUP_PLAN
-		    : actions == CORDON_SETUP_CHECK  ? SETUP_CHECK
-		    : actions == CORDON_SETUP_UNDO   ? SETUP_UNDO
-		    : actions == CORDON_SETUP_INSIDE ? SETUP_PROVE
-		    : s->options->agent		     ? SETUP_DO
-						     : SETUP_LIST;
-	if (s->action == SETUP_PROVE ? s->options->agent != NULL
-				     : s->action != SETUP_LIST && !s->options->agent)
-		return FAIL(e, ERR_ARGUMENT,
-			    s->action == SETUP_PROVE ? "--inside takes no agent"
-						     : "an agent has to be named");
+	s->action = actions & CORDON_SETUP_UNDO	      ? SETUP_UNDO
+		    : actions == CORDON_SETUP_DRY_RUN ? SETUP_PLAN
+		    : actions == CORDON_SETUP_CHECK   ? SETUP_CHECK
+		    : actions == CORDON_SETUP_INSIDE  ? SETUP_PROVE
+		    : s->options->agent		      ? SETUP_DO
+						      : SETUP_LIST;
+	if (s->action == SETUP_PROVE && s->options->agent)
+		return FAIL(e, ERR_ARGUMENT, "--inside takes no agent");
+	if (s->action != SETUP_PROVE && s->action != SETUP_LIST && !s->options->agent)
+		return fail_nameless(s, e);
+	if (s->scope == SCOPE_SYSTEM && !os_is_root() &&
+	    (s->action == SETUP_DO || (s->action == SETUP_UNDO && !is_dry(s))))
+		return FAIL_CAUSE(e, CAUSE_NEEDS_ADMINISTRATOR,
+				  "--system changes files of all users; run it as root");
 	return find_agent(s, e);
 }
 
@@ -173,18 +200,23 @@ static int fail_way(struct setup *s, bool is_partial, struct err *e)
 {
 	const struct agent_way *other = agent_find_way(s->agent, s->scope, !is_partial);
 	const char *scope = agent_scope_names[s->scope];
+	char scopes[64] = "";
+	size_t len = 0;
 
 	(void)FAIL(e, ERR_ARGUMENT, "'%s' can't be set up %s for a %s", s->agent->name,
 		   is_partial ? "in part" : "in full", scope);
 	if (other && !is_partial) {
-		err_add_line(e, "in part it can: %s", other->gap);
+		err_add_line(e, "it can be set up in part, but then %s", other->gap);
 		err_add_line(e, "if that is enough, add --partial");
 	} else if (other) {
-		err_add_line(e, "in full it can: leave out --partial");
+		err_add_line(e, "it can be set up in full: leave out --partial");
 	}
 	for (size_t i = 0; i < SCOPE_COUNT; i++)
 		if (i != s->scope && agent_find_way(s->agent, (enum agent_scope)i, false))
-			err_add_line(e, "in full it can with --%s", agent_scope_names[i]);
+			len += (size_t)snprintf(scopes + len, sizeof(scopes) - len, "%s--%s",
+						len ? " or " : "", agent_scope_names[i]);
+	if (len)
+		err_add_line(e, "it can be set up in full with %s", scopes);
 	return err_result(e);
 }
 
@@ -198,14 +230,52 @@ static int fail_missing(struct setup *s, struct err *e)
 	return err_result(e);
 }
 
+/* Whether the journal says that a piece of the way was put somewhere. */
+static int is_way_done(struct setup *s, const struct agent_way *way, const struct journal *journal,
+		       bool *out, struct err *e)
+{
+	*out = false;
+	for (size_t i = 0; i < AGENT_MAX_PIECES && way->pieces[i].kind != PIECE_NONE; i++) {
+		char real[PATH_MAX_BYTES] = "";
+		struct str path;
+
+		if (setup_find_place(s, way->pieces[i].place, &path, e) < 0)
+			return err_result(e);
+		(void)os_real_path(path.p, real);
+		for (size_t k = 0; k < journal->entries.count; k++)
+			*out |= str_eq(journal->entries.items[k].path, path) ||
+				str_is(journal->entries.items[k].path, real);
+	}
+	return 0;
+}
+
+/* Of a scope with two ways, the one that was set up; who has set up both may say which. */
+static int find_way_done(struct setup *s, bool is_partial, struct err *e)
+{
+	const struct agent_way *wanted = agent_find_way(s->agent, s->scope, is_partial);
+	const struct agent_way *other = agent_find_way(s->agent, s->scope, !is_partial);
+	struct err unread = ERR_INIT; /* who can't read it has the wanted one checked */
+	struct journal journal;
+	bool has_wanted, has_other;
+
+	s->way = wanted ? wanted : other;
+	if (!wanted || !other || journal_read(s->a, s->journal, &journal, &unread) < 0)
+		return 0;
+	if (is_way_done(s, wanted, &journal, &has_wanted, e) < 0 ||
+	    is_way_done(s, other, &journal, &has_other, e) < 0)
+		return err_result(e);
+	s->way = has_other && !has_wanted ? other : wanted;
+	return 0;
+}
+
 static int find_way(struct setup *s, struct err *e)
 {
 	bool is_partial = (s->options->flags & CORDON_SETUP_PARTIAL) != 0;
 	struct str program;
 
 	s->way = agent_find_way(s->agent, s->scope, is_partial);
-	if (!s->way && s->action == SETUP_CHECK)
-		s->way = agent_find_way(s->agent, s->scope, !is_partial);
+	if (s->action == SETUP_CHECK && find_way_done(s, is_partial, e) < 0)
+		return err_result(e);
 	if (!s->way)
 		return fail_way(s, is_partial, e);
 	if (find_shell(s, e) < 0 || setup_find_program(s, s->agent->program, &program, e) < 0)
@@ -219,9 +289,9 @@ static int find_way(struct setup *s, struct err *e)
 static bool is_set_up(struct setup *s)
 {
 	struct err ignored = ERR_INIT;
-	bool has_journal;
+	enum setup_state is;
 
-	if (setup_find_out(s, s->agent, s->scope, &has_journal, &ignored) < 0 || has_journal)
+	if (setup_find_out(s, s->agent, s->scope, &is, &ignored) < 0 || is != SETUP_NOT)
 		return true;
 	for (size_t i = 0; i < s->changes.count; i++)
 		if (!change_is_needed(&s->changes.items[i]) && !s->changes.items[i].may_stay)
@@ -256,14 +326,30 @@ static int apply(struct setup *s, struct err *e)
 	for (size_t i = 0; i < s->changes.count; i++)
 		if (change_apply(&s->changes.items[i], e) < 0)
 			return err_result(e);
+	s->made = s->changes;
 	s->is_done = true;
 	return 0;
+}
+
+/* The list of agents says of one whether it was ever proven. */
+static int check_and_note(struct setup *s, struct err *e)
+{
+	struct journal journal;
+	bool is_proven;
+
+	if (setup_check(s, e) < 0 || journal_read(s->a, s->journal, &journal, e) < 0)
+		return err_result(e);
+	is_proven = s->proof.is_there && !s->problems.count;
+	if (!journal.file.is_there || journal.is_unproven == !is_proven)
+		return 0;
+	journal.is_unproven = !is_proven;
+	return journal_write(s->a, &journal, e);
 }
 
 static int plan_and_check(struct setup *s, struct err *e)
 {
 	s->changes = (struct change_list){ .items = NULL };
-	return setup_plan(s, e) < 0 ? err_result(e) : setup_check(s, e);
+	return setup_plan(s, e) < 0 ? err_result(e) : check_and_note(s, e);
 }
 
 /* The probe of what was never set up would prove nothing that anybody has to be told. */
@@ -287,15 +373,17 @@ static int set_up(struct setup *s, struct err *e)
 		return 0;
 	if (!is_needed(s)) {
 		s->is_done = true;
-		return setup_check(s, e);
+		return check_and_note(s, e);
 	}
 	if (confirm(s, &is_wanted, e) < 0)
 		return err_result(e);
 	if (!is_wanted)
 		return 0;
 	if (journal_read(s->a, s->journal, &journal, e) < 0 ||
-	    journal_add(s->a, &journal, &s->changes, e) < 0 ||
-	    journal_write(s->a, &journal, e) < 0 || apply(s, e) < 0)
+	    journal_add(s->a, &journal, &s->changes, e) < 0)
+		return err_result(e);
+	journal.is_unproven = true;
+	if (journal_write(s->a, &journal, e) < 0 || apply(s, e) < 0)
 		return err_result(e);
 	return plan_and_check(s, e);
 }
@@ -308,6 +396,8 @@ static int undo(struct setup *s, struct err *e)
 	if (journal_read(s->a, s->journal, &journal, e) < 0)
 		return err_result(e);
 	s->is_set_up = journal.file.is_there;
+	if (is_dry(s))
+		return setup_plan_undo(s, &journal, e);
 	for (size_t i = 0; i < journal.entries.count; i++)
 		os_settings_drop_leftover(journal.entries.items[i].path);
 	if (!journal.file.is_there) {
@@ -316,7 +406,7 @@ static int undo(struct setup *s, struct err *e)
 		s->is_done = true;
 		return 0;
 	}
-	if (journal_undo(s->a, &journal, &s->changes, e) < 0 || confirm(s, &is_wanted, e) < 0)
+	if (setup_plan_undo(s, &journal, e) < 0 || confirm(s, &is_wanted, e) < 0)
 		return err_result(e);
 	if (!is_wanted)
 		return 0;
@@ -349,33 +439,10 @@ static bool is_no(const struct setup *s)
 		return s->problems.count > 0 || s->way->gap || !s->proof.is_there;
 	if (s->action == SETUP_DO)
 		return !s->is_done || s->problems.count > 0 || !s->proof.is_there;
-	return s->action == SETUP_UNDO && !s->is_done;
+	return s->action == SETUP_UNDO && !s->is_done && !is_dry(s);
 }
 
 /* ---- For the doctor ----------------------------------------------------------------------------------- */
-
-/* Of a scope with two ways, the one of which something is there. */
-static int find_way_done(struct setup *s, struct err *e)
-{
-	struct agent_way const *first = NULL;
-
-	for (int is_partial = 0; is_partial < 2; is_partial++) {
-		s->way = agent_find_way(s->agent, s->scope, is_partial != 0);
-		s->changes = (struct change_list){ .items = NULL };
-		if (!s->way)
-			continue;
-		first = first ? first : s->way;
-		if (setup_plan(s, e) < 0)
-			return err_result(e);
-		for (size_t i = 0; i < s->changes.count; i++)
-			if (!s->changes.items[i].may_stay &&
-			    !change_is_needed(&s->changes.items[i]))
-				return 0;
-	}
-	s->way = first;
-	s->changes = (struct change_list){ .items = NULL };
-	return first ? setup_plan(s, e) : FAIL(e, ERR_INTERNAL, "there is no way to set it up");
-}
 
 static int check_done(struct setup *s, struct err *e)
 {
@@ -385,7 +452,11 @@ static int check_done(struct setup *s, struct err *e)
 		return err_result(e);
 	if (!program.len)
 		return fail_missing(s, e);
-	return find_way_done(s, e) < 0 ? err_result(e) : setup_check(s, e);
+	if (find_way_done(s, false, e) < 0)
+		return err_result(e);
+	if (!s->way)
+		return FAIL(e, ERR_INTERNAL, "there is no way to set it up");
+	return setup_plan(s, e) < 0 ? err_result(e) : setup_check(s, e);
 }
 
 static int add_checked(struct setup *s, agent_checked_list *out, struct err *e)
@@ -422,7 +493,7 @@ int agents_check(struct arena *a, const struct cordon_load_options *load, agent_
 		struct cordon_setup_options *options = ARENA_NEW(a, struct cordon_setup_options, e);
 		struct setup *s = ARENA_NEW(a, struct setup, e);
 		struct err unseen = ERR_INIT;
-		bool is_done;
+		enum setup_state is;
 
 		if (!options || !s)
 			return err_result(e);
@@ -434,7 +505,7 @@ int agents_check(struct arena *a, const struct cordon_load_options *load, agent_
 		s->scope = (enum agent_scope)(i % SCOPE_COUNT);
 		s->stays_out = s->scope != SCOPE_PROJECT;
 		if (find_places(s, &unseen) < 0 ||
-		    setup_find_out(s, s->agent, s->scope, &is_done, &unseen) < 0 || !is_done)
+		    setup_find_out(s, s->agent, s->scope, &is, &unseen) < 0 || is == SETUP_NOT)
 			continue;
 		if (add_checked(s, out, e) < 0)
 			return err_result(e);

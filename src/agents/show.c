@@ -5,6 +5,7 @@
  */
 #include "agents/diff.h"
 #include "agents/setup.h"
+#include "base/path.h"
 #include "os/os.h"
 
 static const char *const action_names[] = {
@@ -65,6 +66,24 @@ static void print_diff(struct page *p, struct arena *a, const struct change *c)
 	}
 }
 
+/* Which files were changed; false: none. */
+static bool print_made(struct page *p, const struct setup *s)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < s->made.count; i++) {
+		const struct change *c = &s->made.items[i];
+
+		if (!change_is_needed(c))
+			continue;
+		has_any = true;
+		page_text(p, c->removes ? "removed " : c->was.is_there ? "changed " : "created ");
+		page_str(p, c->was.path);
+		page_line(p);
+	}
+	return has_any;
+}
+
 static bool print_changes(struct page *p, const struct setup *s)
 {
 	bool has_any = false;
@@ -87,13 +106,54 @@ static bool print_changes(struct page *p, const struct setup *s)
 	return has_any;
 }
 
+/* Whether a shell finds what lies in the directory. */
+static bool is_in_path(const struct setup *s, struct str directory)
+{
+	const char *path = os_environment_find(s->in.environment, "PATH");
+	struct str rest = str_of(path ? path : "");
+
+	while (rest.len) {
+		struct str one = str_first(rest, str_find(rest, ':'));
+
+		rest = str_from(rest, one.len + 1);
+		while (one.len > 1 && one.p[one.len - 1] == '/')
+			one.len--;
+		if (str_eq(one, directory))
+			return true;
+	}
+	return false;
+}
+
+/* A script that the shell does not find. */
+static void print_path(struct page *p, const struct setup *s)
+{
+	struct setup *mine = (struct setup *)(uintptr_t)s;
+	struct err ignored = ERR_INIT;
+	struct str script, directory;
+
+	if (setup_find_place(mine, s->way->pieces[0].place, &script, &ignored) < 0)
+		return;
+	directory = path_parent(script);
+	if (is_in_path(s, directory))
+		return;
+	page_style(p, STYLE_CAREFUL, "note: ");
+	page_str(p, directory);
+	page_text(p, " is not in PATH; start ");
+	page_word(p, script);
+	page_text(p, ", or add this to the startup file of your shell: export PATH=");
+	page_word(p, directory);
+	page_text(p, ":\"$PATH\"\n");
+}
+
 static void print_way(struct page *p, const struct setup *s)
 {
 	/* Nobody is invited to what was not proven. */
-	if (s->way->start && (is_proven(s) || (s->action != SETUP_CHECK && !s->is_done)))
+	if (s->way->start && (is_proven(s) || (s->action != SETUP_CHECK && !s->is_done))) {
 		page_printf(
 			p, "start it with '%s' from now on; commands of '%s' alone run as before\n",
 			s->way->start, s->agent->program);
+		print_path(p, s);
+	}
 	if (s->way->gap) {
 		page_style(p, STYLE_CAREFUL, "not covered: ");
 		page_printf(p, "%s\n", s->way->gap);
@@ -102,7 +162,7 @@ static void print_way(struct page *p, const struct setup *s)
 		page_printf(p, "note: %s\n", s->way->limit);
 }
 
-/* ", set up (user, project)"; false: a part of it can't be seen. */
+/* ", set up (user, project, not proven)"; false: a part of it can't be seen. */
 static bool print_scopes(struct page *p, struct setup *s, const struct agent *agent)
 {
 	bool sees_all = true;
@@ -110,12 +170,14 @@ static bool print_scopes(struct page *p, struct setup *s, const struct agent *ag
 
 	for (size_t i = 0; i < SCOPE_COUNT; i++) {
 		struct err ignored = ERR_INIT;
-		bool is_there;
+		enum setup_state is;
 
-		if (setup_find_out(s, agent, (enum agent_scope)i, &is_there, &ignored) < 0)
+		if (setup_find_out(s, agent, (enum agent_scope)i, &is, &ignored) < 0)
 			sees_all = false;
-		else if (is_there)
-			page_printf(p, "%s%s", count++ ? ", " : ", set up (", agent_scope_names[i]);
+		else if (is != SETUP_NOT)
+			page_printf(p, "%s%s%s", count++ ? ", " : ", set up (",
+				    agent_scope_names[i],
+				    is == SETUP_UNPROVEN ? ", not proven" : "");
 	}
 	page_text(p, count ? ")" : ", not set up");
 	return sees_all;
@@ -224,12 +286,16 @@ static void print_end(struct page *p, const struct setup *s)
 			print_title(p, STYLE_GOOD, "undone", s);
 		else
 			print_title(p, STYLE_CAREFUL, "not set up", s);
+		if (!p->is_brief)
+			(void)print_made(p, s);
 		return;
 	}
 	print_title(p, is_proven(s) ? STYLE_GOOD : STYLE_BAD, is_proven(s) ? "done" : "not proven",
 		    s);
 	if (p->is_brief)
 		return;
+	if (!print_made(p, s))
+		page_text(p, "nothing was changed: it was set up already\n");
 	print_check(p, s);
 	if (is_proven(s))
 		return;
@@ -273,10 +339,12 @@ void setup_print(struct page *p, const void *data)
 
 static void describe_changes(struct json_writer *w, const struct setup *s)
 {
+	const struct change_list *list = s->is_done ? &s->made : &s->changes;
+
 	json_key(w, "changes");
 	json_begin_array(w);
-	for (size_t i = 0; i < s->changes.count && s->action != SETUP_CHECK; i++) {
-		const struct change *c = &s->changes.items[i];
+	for (size_t i = 0; i < list->count && s->action != SETUP_CHECK; i++) {
+		const struct change *c = &list->items[i];
 
 		if (!change_is_needed(c))
 			continue;
@@ -292,16 +360,17 @@ static void describe_changes(struct json_writer *w, const struct setup *s)
 	json_end_array(w);
 }
 
-static void describe_scopes(struct json_writer *w, struct setup *s, const struct agent *agent)
+static void describe_scopes(struct json_writer *w, struct setup *s, const struct agent *agent,
+			    const char *name, bool is_unproven)
 {
-	json_key(w, "set_up");
+	json_key(w, name);
 	json_begin_array(w);
 	for (size_t i = 0; i < SCOPE_COUNT; i++) {
 		struct err ignored = ERR_INIT;
-		bool is_there;
+		enum setup_state is;
 
-		if (setup_find_out(s, agent, (enum agent_scope)i, &is_there, &ignored) == 0 &&
-		    is_there)
+		if (setup_find_out(s, agent, (enum agent_scope)i, &is, &ignored) == 0 &&
+		    (is_unproven ? is == SETUP_UNPROVEN : is != SETUP_NOT))
 			json_add_text(w, agent_scope_names[i]);
 	}
 	json_end_array(w);
@@ -323,7 +392,8 @@ static void describe_agents(struct json_writer *w, const struct setup *const_set
 		json_text(w, "name", agents[i].name);
 		json_text(w, "program", agents[i].program);
 		json_str_or_null(w, "found", program);
-		describe_scopes(w, s, &agents[i]);
+		describe_scopes(w, s, &agents[i], "set_up", false);
+		describe_scopes(w, s, &agents[i], "unproven", true);
 		json_end_object(w);
 	}
 	json_end_array(w);

@@ -288,7 +288,7 @@ def what_was_never_set_up_is_said_to_be_so(w: World):
         assert d.setup("codex", "--yes").out.startswith("done: Codex (user)\n")
         assert scopes() == {"codex": ["user"]} and ", set up (user)\n" in d.setup().out
         assert d.json("codex", "--check")["was_set_up"]
-        assert d.setup("codex", "--undo", "--yes").out == "undone: Codex (user)\n"
+        assert d.setup("codex", "--undo", "--yes").out.startswith("undone: Codex (user)\nremoved ")
     assert "claude" in d.setup().out and "set up (" not in d.setup().out
 
 
@@ -524,15 +524,190 @@ def undo_leaves_what_was_changed_since(w: World):
     config = d.home / ".codex/config.toml"
     d.setup("codex", "--partial", "--yes")
     ours = config.read_text()
-    config.write_text(ours + "[projects]\n")
-    before = d.everything()
-    assert d.cause("codex", "--undo", "--yes") == "file_changed"
-    assert d.everything() == before
-    config.write_text(ours)
+    # A script that somebody has changed is theirs; a key with another value too.
+    d.setup("codex", "--yes")
+    launcher = d.home / ".local/bin/cordon-codex"
+    script = launcher.read_text()
+    for path, text, says in ((launcher, script + "# mine\n", "remove that file"),
+                             (config, ours.replace("= false", "= true"), 'take "features.shell_tool" out')):
+        was = path.read_text()
+        path.write_text(text)
+        before = d.everything()
+        assert d.cause("codex", "--undo", "--yes") == "file_changed"
+        refusal = d.setup("codex", "--undo", "--yes", status=125).err
+        assert says in refusal and path.name in refusal and d.everything() == before, refusal
+        path.write_text(was)
     # The policy is the person's from the moment they change it.
     w.config.write_text(w.config.read_text() + "# mine\n")
     d.setup("codex", "--undo", "--yes")
     assert not config.exists() and w.config.read_text().endswith("# mine\n")
+
+
+@case
+def undo_takes_its_key_out_of_settings_that_others_have_changed(w: World):
+    d = Desk(w)
+    settings = d.home / ".claude/settings.json"
+    settings.parent.mkdir()
+    private = d.home / ".local/state/cordon/setup/claude"
+    ours = f'"CLAUDE_CODE_SHELL_PREFIX": "{private}/cordon-sh"'
+    for before, change, after in (
+            # What Claude writes itself has another layout; what setup has made goes with the key.
+            ('{"model": "x"}', lambda text: json.dumps({**json.loads(text), "theme": "dark"}, indent=4),
+             '{\n    "model": "x",\n    "theme": "dark"\n}'),
+            (None, lambda text: text.replace("{", '{\n  // mine\n  "theme": "dark",', 1), '{\n  // mine\n  "theme": "dark"\n}\n'),
+            ('{"env": {"A": "1"}}', lambda text: text.replace('"A"', '"B"'), '{"env": {"B": "1"}}'),
+            ('{"env": {"CLAUDE_CODE_SHELL_PREFIX": "/mine"}}', lambda text: text.replace("}}", '}, "b": 1}'),
+             '{"env": {"CLAUDE_CODE_SHELL_PREFIX": "/mine"}, "b": 1}'),
+            # By hand, or as a whole: it is no longer there.
+            ('{"a": 1}', lambda text: '{"a": 2}', '{"a": 2}'),
+            ('{"a": 1}', lambda text: '{"env": 1}', '{"env": 1}'),
+            ('{"a": 1}', lambda text: None, None)):
+        if before is None:
+            settings.unlink(missing_ok=True)
+        else:
+            settings.write_text(before)
+        d.setup("claude", "--partial", "--yes", status=None)
+        text = settings.read_text()
+        assert ours in text, text
+        text = change(text)
+        if text is None:
+            settings.unlink()
+        else:
+            settings.write_text(text)
+        said = d.setup("claude", "--undo", "--yes").out
+        assert said.startswith("undone: "), said
+        assert (settings.read_text() if settings.exists() else None) == after, (before, settings.read_text())
+        assert not private.exists() and ", set up (" not in d.setup().out
+    # With another value it is somebody else's.
+    settings.write_text("{}")
+    d.setup("claude", "--partial", "--yes", status=None)
+    right = settings.read_text()
+    for text in (right.replace(ours, '"CLAUDE_CODE_SHELL_PREFIX": "/other"'), right + "{"):
+        settings.write_text(text)
+        there = d.everything()
+        refusal = d.setup("claude", "--undo", "--yes", status=125).err
+        assert 'take "env.CLAUDE_CODE_SHELL_PREFIX" out' in refusal and "settings.json" in refusal, refusal
+        assert d.everything() == there
+    settings.write_text("{}")
+    d.setup("claude", "--undo", "--yes")
+    config = d.home / ".codex/config.toml"
+    config.parent.mkdir()
+    for before, more, after in (("model = 'x'\n", "\n[projects]\na = 1 # one\n", "model = 'x'\n\n[projects]\na = 1 # one\n"),
+                                ("[features]\nshell_tool = true # on\n", "[projects]\n", "[features]\nshell_tool = true # on\n[projects]\n")):
+        config.write_text(before)
+        d.setup("codex", "--partial", "--yes")
+        config.write_text(config.read_text() + more)
+        d.setup("codex", "--undo", "--yes")
+        assert config.read_text() == after, config.read_text()
+
+
+@case
+def what_kept_an_agent_from_starting_is_said(w: World):
+    d = Desk(w)
+    for name, title in (("opencode", "opencode"), ("codex", "Codex"), ("claude", "Claude Code")):
+        d.script(d.bin / name, "echo first >&2; printf 'native \\033[1mbinary\\n\\n' >&2; exit 1")
+        found = d.json(name, "--yes", status=1)["problems"]
+        assert found == [f"Cordon could not start {title}: native \\x1b[1mbinary"], found
+        d.script(d.bin / name, "exit 9")
+        found = d.json(name, "--check", status=1)["problems"]
+        assert len(found) == 1 and found[0].startswith(f"Cordon could not start {title}: it said nothing") and "9" in found[0], found
+    d.script(d.bin / "opencode", "printf 'Error: no package\\n  at x:1\\n\\nNode.js v1\\n' >&2; exit 1")
+    assert d.json("opencode", "--check", status=1)["problems"] == ["Cordon could not start opencode: Error: no package"]
+    d.script(d.bin / "gemini", "echo one; echo two")
+    found = d.json("gemini", "--partial", "--yes", status=1)["problems"]
+    assert not any("\\x0a" in problem for problem in found), found
+    # An agent that starts, and has another shell, is not mistaken for one that does not.
+    d.script(d.bin / "opencode", "echo '{}'")
+    assert "ran outside" in " ".join(d.json("opencode", "--check", status=1)["problems"])
+
+
+@case
+def a_script_that_is_not_executable_is_named(w: World):
+    d = Desk(w)
+    launcher = d.home / ".local/bin/cordon-opencode"
+    launcher.parent.mkdir(parents=True)
+    launcher.write_text("mine")
+    launcher.chmod(0o644)
+    before = d.everything()
+    refusal = d.setup("opencode", "--yes", status=125).err
+    assert "cordon-opencode' is there, and is not executable" in refusal and "chmod" in refusal, refusal
+    assert d.everything() == before
+    launcher.unlink()
+    d.setup("opencode", "--yes")
+    launcher.chmod(0o644)
+    problems = d.json("opencode", "--check", status=1)["problems"]
+    assert any("cordon-opencode' is not executable" in problem for problem in problems), problems
+    assert not any("ran outside" in problem for problem in problems), problems
+    assert d.cause("opencode", "--yes") == "policy"
+    launcher.chmod(0o755)
+    d.setup("opencode", "--check")
+
+
+@case
+def check_looks_at_the_way_that_was_set_up(w: World):
+    d = Desk(w)
+    d.json("codex", "--partial", "--yes")
+    for words in ((), ("--partial",)):
+        found = d.json("codex", *words, "--check", status=1)
+        assert found["was_set_up"] and found["gap"] and found["proof"] and not found["problems"], (words, found)
+    said = d.setup("codex", "--check", status=1).out
+    assert "not covered: " in said and "cordon-codex" not in said, said
+    # Where both are there, the words say which.
+    d.json("codex", "--yes")
+    assert d.json("codex", "--check")["gap"] is None
+    assert d.json("codex", "--partial", "--check", status=1)["gap"]
+    d.setup("codex", "--undo", "--yes")
+    d.json("codex", "--yes")
+    for words in ((), ("--partial",)):
+        assert d.json("codex", *words, "--check")["covered"], words
+
+
+@case
+def a_script_that_no_shell_finds_is_named_with_its_path(w: World):
+    d = Desk(w)
+    scripts = d.home / ".local/bin"
+    said = d.setup("opencode", "--yes").out
+    assert f"note: {scripts} is not in PATH; start " in said, said
+    assert f"start {scripts}/cordon-opencode, or" in said and f'export PATH={scripts}:"$PATH"\n' in said, said
+    said = d.setup("opencode", "--yes", env={"PATH": f"{w.env['PATH']}:{scripts}/"}).out
+    assert "start it with 'cordon-opencode'" in said and "not in PATH" not in said, said
+
+
+@case
+def each_file_that_was_changed_is_named(w: World):
+    d = Desk(w)
+    config = d.home / ".codex/config.toml"
+    config.parent.mkdir()
+    config.write_text("a = 1\n")
+    said = d.setup("codex", "--partial", "--yes").out
+    assert f"\nchanged {d.home}/.codex/config.toml\n" in said and f"\ncreated {d.home}/.config/cordon/config.toml\n" in said, said
+    said = d.setup("codex", "--partial", "--yes").out
+    assert "nothing was changed" in said and str(config) not in said, said
+    assert d.json("codex", "--partial", "--yes")["changes"] == []
+    before = d.everything()
+    said = d.setup("codex", "--undo", "--dry-run").out
+    assert f"change {d.home}/.codex/config.toml\n" in said and f"remove {d.home}/.config/cordon/config.toml\n" in said, said
+    assert d.everything() == before
+    said = d.setup("codex", "--undo", "--yes").out
+    assert f"\nchanged {d.home}/.codex/config.toml\n" in said and f"\nremoved {d.home}/.config/cordon/config.toml\n" in said, said
+    found = d.json("codex", "--yes")["changes"]
+    assert [change["change"] for change in found] == ["create", "create"], found
+
+
+@case
+def a_setup_that_was_never_proven_is_listed_as_such(w: World):
+    d = Desk(w)
+
+    def states():
+        return [(one["set_up"], one["unproven"]) for one in d.json()["agents"] if one["name"] == "opencode"][0]
+
+    assert states() == ([], [])
+    d.script(d.bin / "opencode", "exit 1")
+    d.setup("opencode", "--yes", status=1)
+    assert states() == (["user"], ["user"]) and ", set up (user, not proven)\n" in d.setup().out
+    d.script(d.bin / "opencode", ANSWERS["opencode"])
+    d.setup("opencode", "--yes")
+    assert states() == (["user"], []) and ", set up (user)\n" in d.setup().out
 
 
 @case
@@ -606,6 +781,23 @@ def options_that_contradict_each_other_are_refused(w: World):
                   ["--undo"], ["--check"], ["--inside", "claude"], ["--dry-run"]):
         d.setup(*words, status=125)
     d.setup("claude", "--user", "--dry-run")
+
+
+@case
+def a_refusal_says_what_to_do(w: World):
+    d = Desk(w)
+    for option in ("--check", "--undo", "--dry-run"):
+        refusal = d.setup(option, status=125).err
+        assert f"{option} needs the name of an agent" in refusal and f"'cordon setup claude {option}'" in refusal, refusal
+    refusal = d.setup("claude", "--project", status=125).err
+    assert "it can be set up in full with --user or --system" in refusal and "in full it can" not in refusal, refusal
+    found = d.json("claude", "--partial", "--dry-run")
+    assert found["limit"] == "after 'cd DIR' the next command may write DIR", found
+    assert found["gap"] == "a project's settings can turn this off (CLAUDE_CODE_SHELL_PREFIX)", found
+    if os.geteuid() != 0:
+        for words in (["codex"], ["codex", "--undo"]):
+            assert "run it as root" in d.setup(*words, "--system", "--yes", status=125).err
+            assert d.cause(*words, "--system", "--yes") == "needs_administrator"
 
 
 if __name__ == "__main__":
