@@ -635,7 +635,7 @@ static int take_out_safely(struct edit *d, const struct json *was, const struct 
 			   struct str *out)
 {
 	struct err *e = d->scan.e;
-	struct member m;
+	struct member m = { 0 };
 	const struct json *then;
 
 	if (find_outermost(d, was, &m) < 0)
